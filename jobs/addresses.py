@@ -1,0 +1,110 @@
+"""Where things lie in the bucket: `s3://` addresses, and the keys of jobs, clusters and ledger."""
+
+from dataclasses import dataclass
+
+from jobs.errors import UserError
+
+ROOT = "zeroshift/"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Address:
+    """`s3://bucket/key`; a key that ends in `/`, or is empty, is a prefix."""
+
+    bucket: str
+    key: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Parse `s3://bucket/key`. The key is taken as it stands, never decoded."""
+        scheme, slashes, rest = text.partition("://")
+        bucket, _, key = rest.partition("/")
+        if scheme != "s3" or not slashes or not bucket:
+            raise UserError(f"{text!r} is not an address; allowed: s3://BUCKET/KEY")
+        return cls(bucket, key)
+
+    def __str__(self) -> str:
+        return f"s3://{self.bucket}/{self.key}"
+
+    def __truediv__(self, name: str) -> "Address":
+        head = self.key if not self.key or self.key.endswith("/") else f"{self.key}/"
+        return Address(self.bucket, head + name)
+
+    @property
+    def name(self) -> str:
+        """The last part of the key."""
+        return self.key.rstrip("/").rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class JobPaths:
+    """The keys of one job; `root` is `s3://BUCKET/zeroshift/jobs/JOB/`."""
+
+    root: Address
+
+    @classmethod
+    def of(cls, bucket: str, job_id: str) -> "JobPaths":
+        return cls(Address(bucket, f"{ROOT}jobs/{job_id}/"))
+
+    @property
+    def job_id(self) -> str:
+        return self.root.name
+
+    @property
+    def manifest(self) -> Address:
+        return self.root / "manifest.json"
+
+    @property
+    def record(self) -> Address:
+        return self.root / "record.json"
+
+    @property
+    def order(self) -> Address:
+        """What the worker needs to know: model, engine settings, task, output."""
+        return self.root / "order.json"
+
+    @property
+    def inputs(self) -> Address:
+        return self.root / "inputs/"
+
+    @property
+    def rows(self) -> Address:
+        return self.root / "rows/"
+
+    @property
+    def markers(self) -> Address:
+        return self.root / "shards/"
+
+    def attempt(self, epoch: int) -> Address:
+        """What the worker of this epoch reports: when it was ready, why it ended."""
+        return self.root / f"attempts/{epoch:05d}.json"
+
+    def inputs_of(self, shard: int) -> Address:
+        return self.inputs / f"{shard:05d}.jsonl"
+
+    def rows_of(self, shard: int) -> Address:
+        return self.rows / f"{shard:05d}.jsonl"
+
+    def marker_of(self, shard: int) -> Address:
+        return self.markers / f"{shard:05d}.json"
+
+
+def jobs_root(bucket: str) -> Address:
+    return Address(bucket, f"{ROOT}jobs/")
+
+
+def queue_root(bucket: str) -> Address:
+    """One empty object for each job that is not ended, so that looking for work is one listing."""
+    return Address(bucket, f"{ROOT}queue/")
+
+
+def clusters_root(bucket: str) -> Address:
+    return Address(bucket, f"{ROOT}clusters/")
+
+
+def controllers_root(bucket: str) -> Address:
+    return Address(bucket, f"{ROOT}controllers/")
+
+
+def ledger_root(bucket: str) -> Address:
+    return Address(bucket, f"{ROOT}ledger/")

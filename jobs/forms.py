@@ -1,0 +1,34 @@
+"""Forms of text and money in a request: names, addresses, USD."""
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, PlainSerializer
+from pydantic_core import PydanticCustomError
+
+
+def form(pattern: str, meaning: str) -> Any:
+    """Text of a form that an error message names in words rather than as a regular expression."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text, re.DOTALL):
+            raise PydanticCustomError("form", "Input should be {meaning}", {"meaning": meaning})
+        return text
+
+    return AfterValidator(check), Field(json_schema_extra={"pattern": f"^{pattern}$"})
+
+
+def _plain(amount: Decimal) -> str:
+    return format(amount.normalize(), "f")  # 5, 5.0 and "5.00" are one amount and so one job
+
+
+_WORDS = "lower-case letters, digits and inner hyphens, 1 to 63 characters"
+Name = Annotated[str, *form(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", _WORDS)]
+Prefix = Annotated[str, *form(r"s3://[^/\s]+/(.*/)?", "s3://BUCKET/PREFIX/ with the last slash")]
+Key = Annotated[str, *form(r"s3://[^/\s]+/.*[^/]", "s3://BUCKET/KEY")]
+Index = Annotated[str, *form(r"s3://[^/\s]+/.+\.jsonl", "s3://BUCKET/NAME.jsonl")]
+Usd = Annotated[
+    Decimal, Field(gt=0, le=10**9, decimal_places=6), PlainSerializer(_plain, return_type=str)
+]
+Filled = Annotated[str, Field(min_length=1)]

@@ -1,0 +1,148 @@
+"""Where it runs: settings from the environment and `zeroshift.toml`, read once at the entry.
+
+The environment (`ZEROSHIFT_BUCKET`, `ZEROSHIFT_LOCAL__CPUS`) beats the file. The file is
+`zeroshift.toml` in the working folder, or what `ZEROSHIFT_CONFIG` names. Credentials for the store
+are not settings: they come from the usual AWS chain.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from jobs.errors import SettingsError
+from jobs.problems import Problem, one_line, problems_of
+from jobs.settings_groups import Inbox, LocalOffer, example
+from jobs.settings_sources import (
+    DELIMITER,
+    FILE,
+    PREFIX,
+    config_file,
+    merged,
+    read_file,
+    read_variables,
+    unknown_keys,
+    unknown_variables,
+)
+
+
+class Settings(BaseSettings):
+    """Where Zeroshift runs. Constructing it reads nothing; `load_settings` does."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        env_prefix=PREFIX,
+        env_nested_delimiter=DELIMITER,
+        env_ignore_empty=True,
+    )
+
+    bucket: str = Field(
+        pattern=r"^[^/\s:]+$",
+        description="Bucket that holds Zeroshift's state under zeroshift/, and the inbox: its name "
+        "alone. Required. Change it only while no job runs: the jobs stay behind.",
+        json_schema_extra=example("my-bucket"),
+    )
+    endpoint_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://\S+$",
+        description="Address of an S3-compatible store. Not set: AWS.",
+        json_schema_extra=example("http://127.0.0.1:9000"),
+    )
+    region: str = Field(
+        default="us-east-1",
+        min_length=1,
+        description="Region of the bucket. Most stores other than AWS's take the default.",
+    )
+    addressing: Literal["auto", "path", "virtual"] = Field(
+        default="auto",
+        description="Whether the bucket stands in the path or in the host name. auto: path with an "
+        "endpoint_url, where host names of buckets rarely resolve, else virtual.",
+    )
+    checksums: Literal["auto", "when_supported", "when_required"] = Field(
+        default="auto",
+        description="When the client adds checksums to requests. auto: when_required with an "
+        "endpoint_url, as older stores reject them, else when_supported.",
+    )
+    idle_window_s: float = Field(
+        default=20.0,
+        ge=0,
+        description="Seconds that an idle cluster waits for the next job before it goes down. "
+        "About what a local start takes; raise it when jobs come close together, 0 never waits.",
+    )
+    poll_s: float = Field(
+        default=1.0,
+        gt=0,
+        description="Seconds between two looks of the controller at the bucket. Raise it when "
+        "requests to the store cost more than a late start.",
+    )
+    shard_size: int | None = Field(
+        default=None,
+        ge=1,
+        description="Pictures in a shard, which is what is redone after a fault. Not set: the "
+        "planner chooses by the size of the job.",
+        json_schema_extra=example(64),
+    )
+    work_dir: Path = Field(
+        default_factory=lambda: Path(tempfile.gettempdir()),
+        description="Folder for the logs and sockets of a cluster, each in a folder of its own "
+        "that goes with it. Default: the system's temporary folder. Keep it short: the path of a "
+        "socket is limited to 107 bytes.",
+    )
+    inbox: Inbox = Field(default=Inbox(), description="")
+    local: LocalOffer = Field(default=LocalOffer(), description="")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+
+def load_settings(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Settings:
+    """The settings of this process; `SettingsError` in one line that names the key and its source.
+
+    environ   variables; default: those of the process
+    folder    where `zeroshift.toml` is looked for; default: the working folder
+    """
+    environ = os.environ if environ is None else environ
+    file = config_file(environ, Path.cwd() if folder is None else folder)
+    given = read_file(file) if file else {}
+    variables = read_variables(Settings, environ)
+    unknown = unknown_variables(Settings, environ) | unknown_keys(Settings, given, file)
+    values = merged(given, variables)
+    known = {key: value for key, value in values.items() if key in Settings.model_fields}
+    try:
+        settings, invalid = Settings(**known), []
+    except ValidationError as error:
+        found = problems_of(error, Settings)
+        # A misspelt key is one mistake, not a missing key and an unknown one.
+        left = [p for p in found if not (p.missing and p.where[0] in unknown.values())]
+        settings, invalid = None, [_located(problem, variables, file) for problem in left]
+    if settings is None or unknown:
+        raise SettingsError(one_line([*unknown, *invalid]))
+    return settings
+
+
+def _located(problem: Problem, variables: Mapping[str, Any], file: Path | None) -> str:
+    """The problem under the name that the value was given by."""
+    keys = [str(part) for part in problem.where]
+    variable = PREFIX + DELIMITER.join(keys).upper()
+    if problem.missing:
+        return f"{problem}; set it in {FILE} or as {variable}"
+    here: Any = variables
+    for key in keys:
+        here = here.get(key) if isinstance(here, dict) else None
+    if file and here is None:
+        return f"{file.name}: {problem}"
+    return f"environment: {variable}: {problem.text}"
