@@ -1,0 +1,83 @@
+"""Local processes by tag: start them, find them, end them by id.
+
+The tag is an environment variable. Ray's own children inherit it, so a node's raylet, agents and
+workers are found however they were started, and nothing of anybody else's is ever touched.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+CLUSTER_TAG = "ZEROSHIFT_CLUSTER"
+NODE_TAG = "ZEROSHIFT_NODE"
+GRACE_S = 5.0
+
+
+def spawn(
+    command: Sequence[str], environment: Mapping[str, str], log: Path
+) -> subprocess.Popen[bytes]:
+    """Start `command` in a session of its own, its output appended to `log`."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            command,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def tagged(tag: str, value: str) -> list[psutil.Process]:
+    """Live processes, other than this one, whose environment holds `tag=value`."""
+    wanted = f"{tag}={value}".encode()
+    found = []
+    for process in psutil.process_iter(["pid"]):
+        if process.pid != os.getpid() and wanted in _environment(process.pid):
+            found.append(process)
+    return [p for p in found if _lives(p)]
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # gone, a zombie, or somebody else's
+        return []
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def end(tag: str, value: str, grace_s: float = GRACE_S) -> list[psutil.Process]:
+    """End what carries the tag: SIGTERM, a grace, SIGKILL; answers what is still there."""
+    for send in (signal.SIGTERM, signal.SIGKILL):
+        doomed = tagged(tag, value)
+        _signal(doomed, send)
+        _await_gone(doomed, grace_s)
+    return tagged(tag, value)
+
+
+def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        try:
+            process.send_signal(number)
+        except psutil.NoSuchProcess:
+            continue
+
+
+def _await_gone(processes: Iterable[psutil.Process], grace_s: float) -> None:
+    """Only look: to wait for one would take its exit status from whoever started it."""
+    left, deadline = list(processes), time.monotonic() + grace_s
+    while left and time.monotonic() < deadline:
+        time.sleep(0.02)
+        left = [p for p in left if _lives(p)]

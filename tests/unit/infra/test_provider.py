@@ -1,0 +1,176 @@
+"""The autoscaler's provider: nodes appear, are tagged, go, and are no more when they keep dying."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from infra.clusters.local import processes
+from infra.clusters.local.autoscaling import HEAD_TYPE, NODE_TYPE
+from infra.clusters.local.processes import NODE_TAG
+
+pytest.importorskip("ray.autoscaler")
+
+from infra.clusters.local.provider import HEAD_ID, MAX_CRASHES, LocalNodeProvider
+
+TAGS = {"ray-node-type": "worker", "ray-user-node-type": NODE_TYPE}
+
+
+@dataclass
+class Raylet:
+    """Stands for a node's process; `status` is what it ended with."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    status: int | None = None
+
+    def poll(self) -> int | None:
+        return self.status
+
+    def wait(self) -> int | None:
+        return self.status
+
+
+@dataclass
+class Machine:
+    """Stands for this machine's processes; `stuck` ones do not end."""
+
+    raylets: list[Raylet] = field(default_factory=list)
+    ended: list[tuple[str, str]] = field(default_factory=list)
+    stuck: bool = False
+
+    def spawn(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> Raylet:
+        self.raylets.append(Raylet(command, environment))
+        return self.raylets[-1]
+
+    def end(self, tag: str, value: str) -> list[object]:
+        self.ended.append((tag, value))
+        for raylet in self.raylets:
+            if raylet.environment[tag] == value and not self.stuck:
+                raylet.status = -15
+        return [Stuck()] if self.stuck else []
+
+
+class Stuck:
+    pid = 4711
+
+
+@pytest.fixture
+def machine(monkeypatch) -> Machine:
+    machine = Machine()
+    monkeypatch.setattr(processes, "spawn", machine.spawn)
+    monkeypatch.setattr(processes, "end", machine.end)
+    return machine
+
+
+@pytest.fixture
+def provider(machine: Machine, tmp_path: Path) -> LocalNodeProvider:
+    return make_provider(tmp_path)
+
+
+def make_provider(folder: Path) -> LocalNodeProvider:
+    config = {"folder": str(folder), "head_address": "127.0.0.1:6399", "cpus": 2}
+    return LocalNodeProvider(config, "job-1")
+
+
+def nodes(provider: LocalNodeProvider) -> list[str]:
+    return provider.non_terminated_nodes({"ray-node-type": "worker"})
+
+
+def test_before_anything_was_asked_there_is_the_head_alone(provider):
+    assert provider.non_terminated_nodes({}) == [HEAD_ID]
+    assert provider.node_tags(HEAD_ID) == {"ray-node-type": "head", "ray-user-node-type": HEAD_TYPE}
+    assert provider.is_running(HEAD_ID)
+
+
+def test_a_node_appears_with_its_tags_and_its_address(provider):
+    provider.create_node({}, TAGS, 1)
+    assert nodes(provider) == ["job-1-n1"]
+    assert provider.node_tags("job-1-n1") == TAGS
+    assert provider.internal_ip("job-1-n1") == provider.external_ip("job-1-n1") == "127.0.0.1"
+    assert provider.is_running("job-1-n1")
+
+
+def test_a_node_is_a_raylet_that_joins_the_head_and_carries_its_tag(provider, machine):
+    provider.create_node({}, TAGS, 1)
+    raylet = machine.raylets[0]
+    assert "--address=127.0.0.1:6399" in raylet.command
+    assert raylet.environment[NODE_TAG] == "job-1-n1"
+    assert raylet.environment["RAY_NODE_TYPE_NAME"] == NODE_TYPE
+
+
+def test_several_nodes_have_names_of_their_own_that_are_never_used_again(provider):
+    provider.create_node({}, TAGS, 2)
+    provider.terminate_node("job-1-n1")
+    provider.create_node({}, TAGS, 1)
+    assert nodes(provider) == ["job-1-n2", "job-1-n3"]
+
+
+def test_tags_can_be_set_and_filtered_by(provider):
+    provider.create_node({}, TAGS, 2)
+    provider.set_node_tags("job-1-n2", {"ray-node-status": "up-to-date"})
+    assert provider.non_terminated_nodes({"ray-node-status": "up-to-date"}) == ["job-1-n2"]
+    provider.set_node_tags(HEAD_ID, {"ray-node-status": "up-to-date"})
+    assert provider.non_terminated_nodes({"ray-node-status": "up-to-date"}) == ["job-1-n2"]
+
+
+def test_a_terminated_node_is_ended_by_its_tag_and_gone(provider, machine):
+    provider.create_node({}, TAGS, 2)
+    provider.terminate_nodes(["job-1-n1"])
+    assert machine.ended == [(NODE_TAG, "job-1-n1")]
+    assert nodes(provider) == ["job-1-n2"]
+    assert provider.is_terminated("job-1-n1")
+
+
+def test_a_node_that_was_ended_on_purpose_is_no_crash(provider):
+    for number in range(1, MAX_CRASHES + 3):
+        provider.create_node({}, TAGS, 1)
+        provider.terminate_node(f"job-1-n{number}")
+        assert nodes(provider) == []
+    provider.create_node({}, TAGS, 1)
+    assert len(nodes(provider)) == 1
+
+
+def test_a_node_that_does_not_end_is_not_called_gone(provider, machine):
+    provider.create_node({}, TAGS, 1)
+    machine.stuck = True
+    with pytest.raises(RuntimeError, match=r"job-1-n1 did not end: \[4711\]"):
+        provider.terminate_node("job-1-n1")
+    assert nodes(provider) == ["job-1-n1"]
+
+
+def test_a_node_that_did_not_end_at_first_can_be_ended_later(provider, machine):
+    provider.create_node({}, TAGS, 1)
+    machine.stuck = True
+    with pytest.raises(RuntimeError):
+        provider.terminate_node("job-1-n1")
+    machine.stuck = False
+    provider.terminate_node("job-1-n1")
+    assert nodes(provider) == []
+
+
+def test_a_node_whose_raylet_died_is_gone_and_its_remains_with_it(provider, machine):
+    provider.create_node({}, TAGS, 1)
+    machine.raylets[0].status = 1
+    assert nodes(provider) == []
+    assert provider.is_terminated("job-1-n1")
+    assert machine.ended == [(NODE_TAG, "job-1-n1")]
+
+
+def test_nodes_that_keep_dying_stop_further_launches(provider, machine):
+    for _ in range(MAX_CRASHES):
+        provider.create_node({}, TAGS, 1)
+        machine.raylets[-1].status = 1
+        assert nodes(provider) == []
+    with pytest.raises(RuntimeError, match="3 nodes died unasked: no more are launched"):
+        provider.create_node({}, TAGS, 1)
+    assert len(machine.raylets) == MAX_CRASHES
+
+
+def test_another_provider_on_the_same_folder_sees_the_same_nodes(provider, tmp_path):
+    provider.create_node({}, TAGS, 1)
+    other = make_provider(tmp_path)
+    assert nodes(other) == ["job-1-n1"]
+    other.terminate_node("job-1-n1")
+    assert provider.is_terminated("job-1-n1")
