@@ -1,0 +1,104 @@
+"""What tests of shards share: a job of one shard in a bucket, pictures of one colour, an engine."""
+
+import asyncio
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from jobs.addresses import Address, JobPaths
+from jobs.bucket import Store
+from jobs.order import Marker, Order, PinnedInput, Sampling
+from jobs.rows import Row, read_rows
+from worker.engines.base import EngineOptions, Question
+from worker.engines.fake import FakeEngine
+from worker.families import Family
+from worker.picture import Limits
+from worker.shard import ShardRun, Tools
+
+FAMILY = Family(28, 56 * 56, 56 * 56, "model_pixels")
+RED = {
+    "type": "object",
+    "properties": {"red": {"type": "integer"}, "bbox": {"type": "array"}},
+    "required": ["red"],
+}
+
+
+class Shard:
+    """A job of one shard in the bucket."""
+
+    def __init__(self, store: Store, bucket: str, threads: ThreadPoolExecutor) -> None:
+        self.store, self.bucket, self.threads = store, bucket, threads
+        self.paths = JobPaths.of(bucket, "job-1")
+
+    def put(self, bodies: Sequence[bytes]) -> None:
+        lines = []
+        for number, body in enumerate(bodies):
+            address = Address(self.bucket, f"in/{number:03d}.png")
+            self.store.write(address, body)
+            found = self.store.look(address)
+            pinned = PinnedInput(address=str(address), etag=found.etag, size=found.size)
+            lines.append(pinned.model_dump_json())
+        self.store.write(self.paths.inputs_of(0), "\n".join(lines).encode())
+
+    def work(self, engine: FakeEngine, store: Any = None, **changes: Any) -> Marker:
+        order = Order(
+            job_id="job-1",
+            model="m",
+            engine={},
+            replicas=1,
+            cpus=1,
+            prompt="How red?",
+            **{"answer_schema": RED, "box_field": None, **changes},
+            sampling=Sampling(temperature=0, top_p=1, max_tokens=99, seed=0),
+            min_pixels=None,
+            max_pixels=None,
+            shards=1,
+        )
+        tools = Tools(store or self.store, engine, FAMILY, Limits(), self.threads)
+
+        async def run() -> Marker:
+            await engine.start()
+            return await ShardRun(tools, order, self.paths, 0, 2, 3).run()
+
+        return asyncio.run(run())
+
+    def rows(self) -> list[Row]:
+        return list(read_rows(self.store.read(self.paths.rows_of(0))))
+
+    def written(self) -> list[str]:
+        return [found.address.key for found in self.store.list(self.paths.root)]
+
+
+@pytest.fixture
+def shard(store: Store, bucket: str) -> Iterator[Shard]:
+    with ThreadPoolExecutor(4) as threads:
+        yield Shard(store, bucket, threads)
+
+
+@pytest.fixture
+def picture() -> Callable[..., bytes]:
+    """Makes PNGs of one shade of red."""
+
+    def make(red: int, size: tuple[int, int] = (56, 56)) -> bytes:
+        file = io.BytesIO()
+        Image.new("RGB", size, (red, 0, 0)).save(file, "PNG")
+        return file.getvalue()
+
+    return make
+
+
+@pytest.fixture
+def look() -> Callable[[Question], str]:
+    """Answers with what is truly in the picture."""
+    return lambda question: json.dumps({"red": question.image.getpixel((3, 3))[0]})
+
+
+@pytest.fixture
+def engine(look: Callable[[Question], str]) -> Callable[..., FakeEngine]:
+    """Makes fake engines that look, or that answer by another rule."""
+    return lambda rule=look: FakeEngine(EngineOptions("m"), rule)

@@ -1,0 +1,180 @@
+"""The contract of `worker.engines.base`, kept by the fake and by vLLM with the bundled model.
+
+An engine is started once for all of these: loading a real one takes most of a minute.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import warnings
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from PIL import Image
+
+from demo.parts import draw_part
+from infra.models import find_model
+from infra.planner import engine_settings
+from jobs.tasks import PRESETS
+from worker.engines import make_engine
+from worker.engines.base import Answer, Engine, EngineOptions, Question
+from worker.engines.errors import EngineDead, EngineStartFailed, QuestionRefused
+
+TASK = PRESETS["inspection"]
+MODEL = find_model("zeroshift/parts-inspector")
+SIZE = (196, 168)  # on the bundled model's grid: 7 x 6 tokens
+REAL = (pytest.mark.slow, pytest.mark.filterwarnings("ignore"))  # torch warns of itself
+KINDS = [pytest.param("fake", id="fake"), pytest.param("vllm", id="vllm", marks=REAL)]
+
+
+@dataclass
+class Running:
+    """An engine and the one event loop that it lives in."""
+
+    engine: Engine
+    loop: asyncio.Runner
+
+    def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return self.loop.run(work)
+
+    def ask(self, *questions: Question) -> list[Any]:
+        """The answers, and errors where there was none."""
+
+        async def all_at_once() -> list[Any]:
+            asked = (self.engine.ask(question) for question in questions)
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+        return list(self.wait(all_at_once()))
+
+
+def make(kind: str) -> Engine:
+    os.environ.setdefault("OMP_NUM_THREADS", "2")
+    settings = {**engine_settings(MODEL, None, None), "max_num_seqs": 8}
+    return make_engine(kind, EngineOptions(str(MODEL.folder), settings))
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def running(request: pytest.FixtureRequest) -> Iterator[Running]:
+    engine = make(request.param)
+    with asyncio.Runner() as loop:
+        loop.run(engine.start())
+        yield Running(engine, loop)
+        engine.stop()
+    del engine
+    with warnings.catch_warnings(action="ignore"):  # vLLM leaves sockets: not to other tests
+        gc.collect()
+
+
+def question(request_id: str, seed: int = 1, size: tuple[int, int] = SIZE, **more: Any) -> Question:
+    image = draw_part(seed, *size).image if min(size) > 99 else Image.new("RGB", size)
+    plain = {"prompt": TASK.prompt, "answer_schema": TASK.schema, "max_tokens": 128}
+    return Question(request_id=request_id, image=image, **{**plain, **more})
+
+
+def test_an_answer_is_whole_valid_and_has_the_questions_id(running):
+    answer = running.ask(question("one"))[0]
+    assert isinstance(answer, Answer), answer
+    assert (answer.request_id, answer.finish_reason) == ("one", "stop")
+    Draft202012Validator(TASK.schema).validate(json.loads(answer.text))
+
+
+def test_an_answer_tells_what_it_cost(running):
+    answer = running.ask(question("cost"))[0]
+    assert 0 < answer.image_tokens < answer.prompt_tokens
+    assert answer.output_tokens > 0
+    assert answer.generate_s >= 0
+
+
+def test_many_questions_at_once_are_answered_each_by_its_id(running):
+    names = [f"many-{number}" for number in range(12)]
+    answers = running.ask(*(question(name, seed) for seed, name in enumerate(names)))
+    assert [answer.request_id for answer in answers] == names
+
+
+def test_the_same_question_has_the_same_answer(running):
+    first, second = running.ask(question("same-1", 5)), running.ask(question("same-2", 5))
+    assert first[0].text == second[0].text
+
+
+def test_another_schema_is_kept_too(running):
+    schema = {
+        "type": "object",
+        "properties": {"grade": {"enum": ["A", "B"]}, "sure": {"type": "boolean"}},
+        "required": ["grade", "sure"],
+        "additionalProperties": False,
+    }
+    answer = running.ask(question("other", answer_schema=schema))[0]
+    Draft202012Validator(schema).validate(json.loads(answer.text))
+
+
+def test_an_answer_that_is_cut_says_so(running):
+    answer = running.ask(question("cut", max_tokens=1))[0]
+    assert (answer.finish_reason, answer.output_tokens) == ("length", 1)
+
+
+def test_a_running_engine_passes_its_check(running):
+    assert running.wait(running.engine.check()) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_engine_that_was_not_started_is_dead_and_can_be_stopped_twice(kind):
+    engine = make(kind)
+    with pytest.raises(EngineDead):
+        asyncio.run(engine.check())
+    engine.stop()
+    engine.stop()
+    with pytest.raises(EngineDead):
+        asyncio.run(engine.check())
+
+
+def test_an_engine_that_there_is_not_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match="no engine 'gpt'; allowed: vllm, fake"):
+        make_engine("gpt", EngineOptions("m"))
+
+
+vllm_alone = pytest.mark.parametrize("running", [KINDS[1]], indirect=True)
+
+
+@vllm_alone
+def test_a_question_too_long_is_refused_and_the_others_are_answered(running):
+    long = question("long", prompt=TASK.prompt * 60)
+    first, refused, third = running.ask(question("before"), long, question("after", 2))
+    assert isinstance(refused, QuestionRefused), refused
+    assert str(MODEL.context) in str(refused)
+    assert "\n" not in str(refused)
+    assert [first.finish_reason, third.finish_reason] == ["stop", "stop"]
+    assert running.wait(running.engine.check()) is None
+
+
+@vllm_alone
+def test_a_schema_that_can_not_be_enforced_is_refused_and_the_others_are_answered(running):
+    bad = question("bad", answer_schema={"type": "string", "pattern": "(?<=a)b"})
+    refused, answer = running.ask(bad, question("good"))
+    assert isinstance(refused, QuestionRefused), refused
+    assert answer.finish_reason == "stop"
+
+
+@vllm_alone
+@pytest.mark.parametrize("size", [SIZE, (28 * 24, 28), (84, 476), (28, 28)])
+def test_a_prepared_picture_is_seen_as_it_is_and_not_resized_again(running, size):
+    answer = running.ask(question(f"size-{size}", size=size))[0]
+    assert answer.image_tokens == (size[0] // 28) * (size[1] // 28)
+
+
+@vllm_alone
+def test_white_space_is_kept_out_of_answers(running):
+    text = running.ask(question("white"))[0].text
+    assert text == json.dumps(json.loads(text))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_model_that_can_not_be_loaded_is_a_failed_start(tmp_path):
+    engine = make_engine("vllm", EngineOptions(str(tmp_path)))
+    with pytest.raises(EngineStartFailed) as caught:
+        asyncio.run(engine.start())
+    assert str(caught.value)

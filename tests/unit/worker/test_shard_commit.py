@@ -1,0 +1,108 @@
+"""A shard's commit: answers to their own pictures, rows before the marker, or nothing at all."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from jobs.addresses import Address
+from jobs.bucket import Store
+from jobs.errors import StoreUnavailable
+from jobs.order import Marker
+from worker.engines.base import Answer, EngineOptions, Question
+from worker.engines.errors import EngineDead
+from worker.engines.fake import FakeEngine
+
+
+class BackwardsEngine(FakeEngine):
+    """Waits for all questions and answers the last one first."""
+
+    def __init__(self, count: int, rule: Callable[[Question], str]) -> None:
+        super().__init__(EngineOptions("m"), rule)
+        self._count, self._waiting = count, []
+
+    async def ask(self, question: Question) -> Answer:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        if len(self._waiting) == self._count:
+            for each in reversed(self._waiting):
+                each.set_result(None)
+                await asyncio.sleep(0)
+        await turn
+        return await super().ask(question)
+
+
+def test_answers_come_to_their_own_pictures_in_whatever_order_they_are_given(shard, look, picture):
+    shard.put([picture(red) for red in range(12)])
+    shard.work(BackwardsEngine(12, look))
+    assert [row.output["red"] for row in shard.rows()] == list(range(12))
+
+
+def test_no_two_questions_share_a_request_id(shard, engine, picture):
+    shard.put([picture(7)] * 10)
+    asked = engine()
+    shard.work(asked)
+    assert len(set(asked.asked)) == 10
+    assert all(each.startswith("job-1/0/") and each.endswith("/2.3") for each in asked.asked)
+
+
+def test_a_dead_engine_ends_the_shard_and_nothing_is_committed(shard, engine, picture):
+    def rule(question: Question) -> str:
+        raise EngineDead("gone")
+
+    shard.put([picture(1), b"", picture(3)])
+    before = shard.written()
+    with pytest.raises(EngineDead):
+        shard.work(engine(rule))
+    assert shard.written() == before
+
+
+class Recorder:
+    """Passes everything on, notes what is written, and can fail at it."""
+
+    def __init__(self, store: Store, fails_at: str = "never") -> None:
+        self._store, self._fails_at = store, fails_at
+        self.written: list[str] = []
+        self.read = store.read
+
+    def write(self, address: Address, *rest: Any) -> None:
+        if self._fails_at in address.key:
+            raise StoreUnavailable(f"{address}: the store answered SlowDown")
+        self.written.append(address.key)
+        self._store.write(address, *rest)
+
+
+def test_the_marker_is_written_after_the_rows(shard, engine, picture):
+    shard.put([picture(1)])
+    recorder = Recorder(shard.store)
+    shard.work(engine(), recorder)
+    assert recorder.written == [shard.paths.rows_of(0).key, shard.paths.marker_of(0).key]
+
+
+def test_rows_that_could_not_be_written_have_no_marker(shard, engine, picture):
+    shard.put([picture(1)])
+    recorder = Recorder(shard.store, fails_at="/rows/")
+    with pytest.raises(StoreUnavailable):
+        shard.work(engine(), recorder)
+    assert recorder.written == []
+
+
+def test_the_markers_digest_is_that_of_the_rows_as_they_lie(shard, engine, picture):
+    shard.put([picture(1), b"x"])
+    marker = shard.work(engine())
+    body = shard.store.read(shard.paths.rows_of(0))
+    stored = Marker.model_validate_json(shard.store.read(shard.paths.marker_of(0)))
+    assert stored == marker
+    assert marker.digest == hashlib.sha256(body).hexdigest()
+    assert body.count(b"\n") == marker.rows == 2
+    assert (marker.shard, marker.epoch, marker.attempt) == (0, 2, 3)
+    assert marker.started_at <= marker.ended_at
+
+
+def test_a_shard_worked_twice_has_the_same_rows_once(shard, engine, picture):
+    shard.put([picture(1), picture(2)])
+    shard.work(engine())
+    shard.work(engine())
+    assert [row.output["red"] for row in shard.rows()] == [1, 2]

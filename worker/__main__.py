@@ -1,0 +1,64 @@
+"""`python -m worker work JOB_ADDRESS --epoch N` and `python -m worker retire`.
+
+Launched on a cluster by its controller; the cluster's address is in RAY_ADDRESS, the store's
+options, without secrets, in ZEROSHIFT_STORE. Exit status 0, or 1 with one line on stderr.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+
+from jobs.addresses import Address, JobPaths
+from jobs.bucket import Store, StoreOptions
+from jobs.errors import ZeroshiftError
+from jobs.order import Attempt, Order
+from worker.errors import ShardFailed
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    from worker import deploy  # Ray takes a second to import: not before the arguments are right
+
+    deploy.connect(os.environ["RAY_ADDRESS"])
+    if arguments.command == "retire":
+        deploy.retire()
+        return 0
+    options = StoreOptions(**json.loads(os.environ["ZEROSHIFT_STORE"]))
+    paths = JobPaths(Address.parse(arguments.job))
+    return _work(Store(options), paths, arguments.epoch, arguments.engine)
+
+
+def _work(store: Store, paths: JobPaths, epoch: int, engine: str) -> int:
+    from worker import deploy
+    from worker.driver import Driver, report
+
+    attempt = Attempt(epoch=epoch)
+    error: str | None = None
+    try:
+        order = Order.model_validate_json(store.read(paths.order))
+        handle = deploy.deploy(order, engine, store.options)
+        attempt = attempt.model_copy(update={"ready_at": time.time()})
+        report(store, paths, attempt)
+        Driver(store, paths, order, epoch, handle).run()
+    except (ZeroshiftError, ShardFailed, RuntimeError) as failure:
+        error = f"{type(failure).__name__}: {failure}"
+        print(error, file=sys.stderr, flush=True)
+    report(store, paths, attempt.model_copy(update={"ended_at": time.time(), "error": error}))
+    return 0 if error is None else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m worker", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    work = commands.add_parser("work", help="work the open shards of a job")
+    work.add_argument("job", help="s3://BUCKET/zeroshift/jobs/JOB/")
+    work.add_argument("--epoch", type=int, required=True, help="the claim that this works under")
+    work.add_argument("--engine", default="vllm", help="vllm, or fake in tests")
+    commands.add_parser("retire", help="remove the replicas")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

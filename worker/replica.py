@@ -1,0 +1,51 @@
+"""An engine replica: a Ray Serve deployment that holds one engine and works shards.
+
+Serve checks its health and starts another when it is dead. Several shards are worked at once, so
+that the engine always has questions waiting.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from jobs.addresses import Address, JobPaths
+from jobs.bucket import Store, StoreOptions
+from jobs.order import Order
+from worker.engines import make_engine
+from worker.engines.base import EngineOptions
+from worker.families import load_family
+from worker.picture import Limits
+from worker.shard import ShardRun, Tools
+
+THREADS = 8  # fetching waits on the network and decoding releases the interpreter
+
+
+class Replica:
+    """Deployed by `worker.driver`; all arguments are plain data."""
+
+    async def __init__(  # type: ignore[misc]  # Ray Serve awaits it: ready means loaded
+        self, engine: str, model: str, settings: dict[str, Any], cpus: int, store: dict[str, Any]
+    ) -> None:
+        os.environ["OMP_NUM_THREADS"] = str(cpus)
+        self._store = Store(StoreOptions(**store), connections=2 * THREADS)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="shard")
+        self._engine = make_engine(engine, EngineOptions(model, settings))
+        await self._engine.start()
+
+    async def check_health(self) -> None:
+        """Called by Serve every few seconds; raises when the engine is dead."""
+        await self._engine.check()
+
+    async def work(
+        self, job: str, order: dict[str, Any], shard: int, epoch: int, attempt: int
+    ) -> dict[str, Any]:
+        """Work one shard of the job at address `job`; answers its marker."""
+        parsed = Order.model_validate(order)
+        family = load_family(Path(parsed.model), parsed.min_pixels, parsed.max_pixels)
+        tools = Tools(self._store, self._engine, family, Limits(), self._threads)
+        run = ShardRun(tools, parsed, JobPaths(Address.parse(job)), shard, epoch, attempt)
+        return (await run.run()).model_dump()
+
+    def __del__(self) -> None:  # Serve's hook for the end of a replica
+        self._engine.stop()
