@@ -1,0 +1,1 @@
+"""The command line: `zeroshift` and `submit-job`. Each module is one concern of it."""

@@ -1,0 +1,108 @@
+"""What the commands share: consoles, the store, errors as one line, exit statuses.
+
+stdout carries the result, and with --json nothing else; everything else goes to stderr.
+"""
+
+import json
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from types import FrameType
+from typing import Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from jobs.addresses import JobPaths
+from jobs.bucket import Store, StoreOptions
+from jobs.errors import NotFound, UserError, ZeroshiftError
+from jobs.record import Record, RecordFile
+from jobs.settings import Settings, load_settings
+from jobs.states import State
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class Exit(IntEnum):
+    COMPLETED = 0
+    FAILED = 1
+    USER_ERROR = 2
+    COMPLETED_WITH_ERRORS = 3
+    INTERRUPTED = 130
+
+
+def exit_for(state: State) -> Exit:
+    if state is State.COMPLETED_WITH_ERRORS:
+        return Exit.COMPLETED_WITH_ERRORS
+    return Exit.COMPLETED if state is State.COMPLETED else Exit.FAILED
+
+
+def fail(message: str, status: Exit) -> NoReturn:
+    err.print(f"[bold red]error:[/] {_plain(message)}")
+    raise typer.Exit(status)
+
+
+def _plain(message: str) -> str:
+    return " ".join(message.split()).replace("[", r"\[")
+
+
+@contextmanager
+def errors_as_lines() -> Iterator[None]:
+    """Every error of ours becomes one line on stderr and an exit status; no traceback."""
+    try:
+        yield
+    except (UserError, NotFound) as error:
+        fail(str(error), Exit.USER_ERROR)
+    except ZeroshiftError as error:
+        fail(str(error), Exit.FAILED)
+    except KeyboardInterrupt:
+        fail("interrupted", Exit.INTERRUPTED)
+
+
+def open_store(check: bool = True) -> tuple[Settings, Store]:
+    """Settings and the store they name; with `check`, its bucket must be there."""
+    settings = load_settings()
+    store = Store(store_options(settings))
+    if check:
+        store.check(settings.bucket)
+    return settings, store
+
+
+def store_options(settings: Settings) -> StoreOptions:
+    return StoreOptions(
+        settings.endpoint_url, settings.region, settings.addressing, settings.checksums
+    )
+
+
+def load_record(store: Store, settings: Settings, job: str) -> Record:
+    try:
+        return RecordFile(store, JobPaths.of(settings.bucket, job)).load()
+    except NotFound as error:
+        raise NotFound(f"no job {job!r} in bucket {settings.bucket!r}; see zeroshift status") from (
+            error
+        )
+
+
+def end_like_ctrl_c() -> None:
+    """Make SIGTERM what Ctrl-C is: the job goes back to the queue and the cluster goes down."""
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def log_to_stderr() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    logger = logging.getLogger("zeroshift")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)

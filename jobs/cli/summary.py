@@ -1,0 +1,96 @@
+"""Tables for people: a job's summary, its bill, lists of jobs and clusters."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from jobs.cli.progress import money, rate
+from jobs.fleet import ClusterRecord
+from jobs.record import Record
+
+
+def print_summary(console: Console, record: Record, receipt: dict[str, Any] | None) -> None:
+    """How a job ended: state, pictures, where the results are, the bill."""
+    counts = record.counts
+    console.print(f"{record.job_id}: [bold]{record.state.value}[/] {record.reason}".rstrip())
+    images = f"{counts.done} of {counts.total} images, {counts.errors} with errors"
+    console.print(f"{images}  {rate(record)}".rstrip())
+    console.print(f"results: {record.output}", soft_wrap=True)
+    if receipt is not None:
+        print_bill(console, receipt)
+
+
+def print_bill(console: Console, receipt: dict[str, Any]) -> None:
+    """The bill of a receipt, phase by phase, summing to the total."""
+    bill = receipt["bill"]
+    table = Table(box=None, pad_edge=False)
+    table.add_column("bill")
+    table.add_column("seconds", justify="right")
+    table.add_column("USD", justify="right")
+    for phase in bill["phases"]:
+        table.add_row(phase["phase"], phase["seconds"], _usd(phase["usd"]))
+    table.add_row("[bold]total[/]", bill["billed_s"], f"[bold]{_usd(bill['total_usd'])}[/]")
+    console.print(table)
+    offer = bill["offer"]
+    console.print(
+        f"offer {offer['name']} at {offer['usd_per_hour']} USD/h ({offer['catalogue_date']}); "
+        f"per 1,000 images {bill['usd_per_1000_images'] or 'unknown'} USD"
+    )
+    if not bill["final"]:
+        console.print("the cluster still runs: the bill is not final")
+    teardown = receipt["teardown"]
+    if teardown["gone_at"] is not None:
+        gone = datetime.fromtimestamp(teardown["gone_at"], UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        console.print(f"cluster {teardown['cluster_id']} gone at {gone}; {teardown['checked']}")
+
+
+def print_jobs(console: Console, records: Iterable[Record]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("job", "state", "images", "errors", "cost", "submitted"):
+        table.add_column(name, justify="right" if name in ("images", "errors", "cost") else "left")
+    for record in records:
+        counts = record.counts
+        table.add_row(
+            record.job_id,
+            record.state.value,
+            f"{counts.done}/{counts.total}",
+            str(counts.errors),
+            "-" if record.cost_usd is None else money(record.cost_usd),
+            _when(record.created_at),
+        )
+    console.print(table if table.row_count else "no jobs")
+
+
+def print_clusters(console: Console, clusters: Iterable[ClusterRecord], now: float) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("cluster", "state", "lease", "nodes", "age", "node cost"):
+        table.add_column(name)
+    for cluster in clusters:
+        left = cluster.lease_until - now
+        living = sum(node.gone_at is None for node in cluster.nodes)
+        table.add_row(
+            cluster.cluster_id,
+            cluster.state,
+            f"{left:.0f} s" if cluster.gone_at is None else "-",
+            f"{living} of {len(cluster.nodes)}",
+            f"{(cluster.gone_at or now) - cluster.created_at:.0f} s",
+            money(_node_cost(cluster, now)),
+        )
+    console.print(table if table.row_count else "no clusters")
+
+
+def _node_cost(cluster: ClusterRecord, now: float) -> Decimal:
+    seconds = sum((node.gone_at or now) - node.launched_at for node in cluster.nodes)
+    return Decimal(repr(round(seconds, 3))) * cluster.offer.usd_per_hour / 3600
+
+
+def _usd(text: str) -> str:
+    return f"{Decimal(text):.6f}"
+
+
+def _when(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

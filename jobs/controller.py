@@ -1,0 +1,153 @@
+"""The controller: looks for work, runs one job at a time, rests its cluster when it has been idle.
+
+Nothing is kept in memory that the bucket does not have: a controller that dies is followed by
+another, which claims its jobs when their leases have run out.
+"""
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+
+from infra.clusters import make_cluster
+from jobs import presence
+from jobs.addresses import JobPaths
+from jobs.bucket import Store
+from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
+from jobs.fleet import Fleet, MakeCluster
+from jobs.inbox import Inbox
+from jobs.lease import LEASE_S, Heartbeat
+from jobs.queue import dequeue, queued
+from jobs.record import Record, RecordFile, claimed
+from jobs.run import JobRun
+from jobs.settings import Settings
+from jobs.shield import uninterrupted
+
+log = logging.getLogger("zeroshift")
+
+
+class Controller:
+    """One process that works jobs; any number may share a bucket."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        engine: str = "vllm",
+        clock: Callable[[], float] = time.time,
+        make: MakeCluster = make_cluster,
+    ) -> None:
+        self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+        self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
+        self._fleet = Fleet(store, settings, self.name, make)
+        self._inbox = Inbox(store, settings)
+
+    def watch(self, stop: threading.Event) -> None:
+        """Work until `stop` is set; then the cluster goes down and the presence ends.
+
+        While the store does not answer there is nothing to do but to look again.
+        """
+        try:
+            with Heartbeat(self._beat):
+                while not stop.is_set():
+                    if not self._look_safely() and not stop.wait(self._settings.poll_s):
+                        self._rest_if_idle()
+        finally:
+            self.leave()
+
+    def _look_safely(self) -> bool:
+        try:
+            self._beat()
+            return self.look()
+        except TemporaryError as error:
+            log.warning("will look again: %s", error)
+            return False
+
+    def once(self) -> None:
+        """Work until nothing is left to do, then take the cluster down and return."""
+        try:
+            with Heartbeat(self._beat):
+                self._beat()
+                while self.look():
+                    pass
+        finally:
+            self.leave()
+
+    def look(self) -> bool:
+        """Take new batches in and run one job; False when there was none to run."""
+        self._take_batches()
+        for job_id in queued(self._store, self._settings.bucket):
+            if self.run(job_id) is not None:
+                return True
+        return False
+
+    def _take_batches(self) -> None:
+        try:
+            for submitted in self._inbox.new_jobs():
+                if submitted.created:
+                    log.info("batch closed: job %s", submitted.record.job_id)
+        except ZeroshiftError as error:
+            log.error("inbox: %s", error)
+
+    def run(self, job_id: str) -> Record | None:
+        """Claim and run a job; None when it can't be claimed."""
+        paths = JobPaths.of(self._settings.bucket, job_id)
+        record = self._claim(paths)
+        if record is None:
+            return None
+        file = RecordFile(self._store, paths)
+
+        def renew() -> None:
+            until = self._clock() + LEASE_S
+            change = {"lease_until": until}
+            file.change(lambda old: old.model_copy(update=change), record.epoch)
+
+        log.info("%s: claimed", job_id)
+        run = JobRun(
+            self._store, self._settings, self._fleet, paths, record, self._engine, self._clock
+        )
+        with Heartbeat(renew):
+            try:
+                ended = run.run()
+            except Conflict as error:
+                log.warning("%s", error)
+                return None
+        log.info("%s: %s %s", job_id, ended.state, ended.reason)
+        return ended
+
+    def _claim(self, paths: JobPaths) -> Record | None:
+        file = RecordFile(self._store, paths)
+        try:
+            now = self._clock()
+            record = file.change(lambda old: claimed(old, self.name, now, LEASE_S))
+        except NotFound:
+            return None  # queued a moment ago, its record is on its way
+        except Conflict:
+            return None
+        if record.state.ended:
+            dequeue(self._store, self._settings.bucket, record.job_id)
+            return None
+        return record if record.owner == self.name else None
+
+    def _beat(self) -> None:
+        presence.announce(self._store, self._settings.bucket, self.name)
+        self._fleet.renew(self._clock())
+
+    def _rest_if_idle(self) -> None:
+        if self._fleet.idle_too_long(self._clock()):
+            self.rest()
+
+    def rest(self) -> None:
+        """Take the cluster down now."""
+        self._fleet.rest()
+
+    def leave(self) -> None:
+        """Take the cluster down and end the presence; a second Ctrl-C does not cut it short."""
+        with uninterrupted():
+            try:
+                self._fleet.rest()
+            finally:
+                presence.leave(self._store, self._settings.bucket, self.name)

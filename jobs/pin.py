@@ -1,0 +1,89 @@
+"""Pin: list the inputs as a stream, note each one's etag, cut them into shards, write them down.
+
+The third step of a job's life. What is pinned is what is worked: an object that changes later is
+that row's error, one that arrives later belongs to another batch.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from jobs.addresses import ROOT, Address, JobPaths
+from jobs.bucket import Store
+from jobs.errors import ManifestError, NotFound, ZeroshiftError
+from jobs.manifest import Inputs
+from jobs.order import PinnedInput
+
+MARKERS = ("_SUCCESS", "manifest.json")  # close a batch; they are not pictures
+LARGEST_SHARD = 256
+SMALLEST_SHARD = 8
+SHARDS_WANTED = 16  # enough for an even load and for progress that moves
+
+
+def pin(store: Store, paths: JobPaths, inputs: Inputs, shard_size: int | None) -> tuple[int, int]:
+    """Write the shards' inputs; answers how many inputs and shards there are."""
+    pinned = list(_inputs(store, inputs))
+    size = shard_size or min(LARGEST_SHARD, max(SMALLEST_SHARD, -(-len(pinned) // SHARDS_WANTED)))
+    shards = 0
+    for shard, part in enumerate(_chunks(pinned, size)):
+        # In ASCII, so that a key with a line separator stays on one line for every reader.
+        body = "".join(json.dumps(each.model_dump()) + "\n" for each in part)
+        store.write(paths.inputs_of(shard), body.encode(), "application/jsonl")
+        shards = shard + 1
+    return len(pinned), shards
+
+
+def _inputs(store: Store, inputs: Inputs) -> Iterator[PinnedInput]:
+    if inputs.prefix is not None:
+        return _listed(store, Address.parse(inputs.prefix))
+    if inputs.keys is not None:
+        return (_named(store, text) for text in inputs.keys)
+    assert inputs.index is not None, "a manifest has exactly one kind of inputs"
+    return (_named(store, text) for text in _indexed(store, Address.parse(inputs.index)))
+
+
+def _listed(store: Store, prefix: Address) -> Iterator[PinnedInput]:
+    for found in store.list(prefix):
+        if is_picture(found.address):
+            yield PinnedInput(address=str(found.address), etag=found.etag, size=found.size)
+
+
+def is_picture(address: Address) -> bool:
+    """Whether a listed object may be one: not a marker, a folder, or our own state."""
+    own = address.key.startswith(ROOT)
+    return address.name not in MARKERS and not address.key.endswith("/") and not own
+
+
+def _named(store: Store, text: str) -> PinnedInput:
+    """An object named by the user. One that is not there stays in the list: its row says so."""
+    try:
+        found = store.look(Address.parse(text))
+    except ZeroshiftError:
+        return PinnedInput(address=text, etag="", size=0)
+    return PinnedInput(address=text, etag=found.etag, size=found.size)
+
+
+def _indexed(store: Store, index: Address) -> Iterator[str]:
+    try:
+        text = store.read(index).decode()
+    except (NotFound, UnicodeDecodeError) as error:
+        raise ManifestError(f"inputs.index: {error}") from error
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield _key_of(line, f"{index} line {number}")
+
+
+def _key_of(line: str, where: str) -> str:
+    try:
+        item = json.loads(line)
+        return str(Address.parse(item["key"]))
+    except (ValueError, KeyError, TypeError, AttributeError, ZeroshiftError) as error:
+        raise ManifestError(
+            f'inputs.index: {where} is {line[:80]!r}; allowed: {{"key": "s3://BUCKET/KEY"}}'
+        ) from error
+
+
+def _chunks(items: Iterable[PinnedInput], size: int) -> Iterator[list[PinnedInput]]:
+    stream = iter(items)
+    while part := list(islice(stream, size)):
+        yield part

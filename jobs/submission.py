@@ -1,0 +1,121 @@
+"""Submit: check a manifest against the world, then write the job down. Nothing is paid for here.
+
+The first step of a job's life. The same request twice is one job.
+"""
+
+import time
+from dataclasses import dataclass
+
+from infra.errors import InfraError
+from infra.offers import find_offer
+from infra.planner import Plan, make_plan
+from jobs.addresses import Address, JobPaths
+from jobs.bucket import Store
+from jobs.errors import ManifestError, NotFound, PermanentError
+from jobs.manifest import Manifest, default_output, job_id, parse_manifest
+from jobs.offers import offers
+from jobs.pin import is_picture
+from jobs.queue import enqueue
+from jobs.record import Record, RecordFile
+from jobs.settings import Settings
+
+COUNTED = 100_000  # inputs that a dry run counts before it says "at least"
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """`created` is False when the same request had been made before."""
+
+    record: Record
+    created: bool
+
+
+def plan_for(manifest: Manifest, settings: Settings) -> Plan:
+    """The plan of a manifest; `ManifestError` says why there is none."""
+    try:
+        offer = find_offer(manifest.hardware.offer, offers(settings))
+        plan = make_plan(
+            manifest.model,
+            offer,
+            manifest.hardware.replicas,
+            manifest.image.min_pixels,
+            manifest.image.max_pixels,
+        )
+    except InfraError as error:
+        raise ManifestError(str(error)) from error
+    if manifest.residency.regions:
+        raise ManifestError(
+            f"residency.regions: where offer {offer.name!r} and the bucket lie is not known, so "
+            "nothing can be promised; allowed: leave it out"
+        )
+    return plan
+
+
+def resolved(manifest: Manifest) -> Manifest:
+    """The manifest with its output spelled out."""
+    return manifest.model_copy(update={"output": manifest.output or default_output(manifest)})
+
+
+def check(store: Store, manifest: Manifest) -> None:
+    """`ManifestError` when the inputs can't be listed or the output is another job's."""
+    _check_inputs(store, manifest)
+    assert manifest.output is not None, "check() takes a resolved manifest"
+    marker = Address.parse(manifest.output) / "_SUCCESS"
+    try:
+        # A listing, since only it tells a missing bucket from a missing object.
+        if marker not in (found.address for found in store.list(marker)):
+            return
+        owner = store.read(marker).decode(errors="replace")
+    except PermanentError as error:
+        raise ManifestError(f"output: {error}") from error
+    if job_id(manifest) not in owner:
+        raise ManifestError(
+            f"output: {manifest.output} holds the results of another job ({owner[:100]}); "
+            "allowed: a prefix without _SUCCESS"
+        )
+
+
+def _check_inputs(store: Store, manifest: Manifest) -> None:
+    prefix, index = manifest.inputs.prefix, manifest.inputs.index
+    where = "prefix" if prefix is not None else "index"
+    try:
+        if index is not None:
+            store.look(Address.parse(index))
+        if prefix is not None and not _has_pictures(store, Address.parse(prefix)):
+            raise ManifestError(f"inputs.prefix: nothing is there: {prefix}")
+    except PermanentError as error:
+        raise ManifestError(f"inputs.{where}: {error}") from error
+
+
+def _has_pictures(store: Store, prefix: Address) -> bool:
+    return any(is_picture(found.address) for found in store.list(prefix))
+
+
+def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
+    """Write the job's manifest and first record, and queue it; or find the job that is there."""
+    manifest = resolved(manifest)
+    paths = JobPaths.of(settings.bucket, job_id(manifest))
+    file = RecordFile(store, paths)
+    try:
+        return Submitted(file.load(), created=False)
+    except NotFound:
+        pass
+    plan_for(manifest, settings)
+    check(store, manifest)
+    record = Record(
+        job_id=paths.job_id,
+        created_at=time.time(),
+        output=manifest.output or "",
+        model=manifest.model,
+        labels=manifest.labels,
+    )
+    store.write(paths.manifest, manifest.model_dump_json(indent=1).encode())
+    # Queued first: a queue entry without a record is skipped, a record without one would wait for
+    # ever.
+    enqueue(store, settings.bucket, paths.job_id)
+    created = file.create(record)
+    return Submitted(record if created else file.load(), created)
+
+
+def load_manifest(store: Store, paths: JobPaths) -> Manifest:
+    return parse_manifest(store.read(paths.manifest), str(paths.manifest))

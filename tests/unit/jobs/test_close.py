@@ -1,0 +1,175 @@
+"""Results need one row for every input, priced to the last quantum; their marker comes last."""
+
+import hashlib
+import io
+import json
+from decimal import Decimal
+
+import pyarrow.parquet as pq
+import pytest
+
+from jobs.addresses import Address, JobPaths
+from jobs.close import Closing, read_markers, rows_of
+from jobs.errors import RowsMissing
+from jobs.order import Marker, PinnedInput
+from jobs.rows import Row, RowError, Usage
+
+FAULT = RowError(code="not_an_image", stage="decode", message="no", retryable=False)
+
+
+def row(key: str, tokens: int = 10) -> Row:
+    usage = Usage(prompt_tokens=tokens, image_tokens=4, output_tokens=3)
+    return Row(key=key, version="e", status="ok", output={"verdict": "ok"}, usage=usage)
+
+
+def failed(key: str) -> Row:
+    return Row(key=key, version="e", status="error", error=FAULT)
+
+
+@pytest.fixture
+def closing(store, bucket) -> Closing:
+    return Closing(store, JobPaths.of(bucket, "j"), Address(bucket, "out/"), shards=2)
+
+
+@pytest.fixture
+def commit(store, closing):
+    """Pins the keys of a shard and commits rows for it."""
+
+    def put(shard: int, keys: list[str], rows: list[Row]) -> None:
+        pinned = [PinnedInput(address=key, etag="e", size=1) for key in keys]
+        lines = "".join(each.model_dump_json() + "\n" for each in pinned)
+        store.write(closing.paths.inputs_of(shard), lines.encode())
+        body = "".join(each.to_line() + "\n" for each in rows).encode()
+        marker = Marker(
+            shard=shard,
+            epoch=1,
+            attempt=1,
+            rows=len(rows),
+            errors=0,
+            digest=hashlib.sha256(body).hexdigest(),
+            started_at=1.0,
+            ended_at=2.0,
+        )
+        store.write(closing.paths.rows_of(shard), body)
+        store.write(closing.paths.marker_of(shard), marker.model_dump_json().encode())
+
+    return put
+
+
+@pytest.fixture
+def closable(closing, commit) -> Closing:
+    commit(0, ["s3://b/1", "s3://b/2"], [row("s3://b/1", 7), row("s3://b/2", 100)])
+    commit(1, ["s3://b/3"], [failed("s3://b/3")])
+    return closing
+
+
+def written(closing: Closing) -> list[dict]:
+    return [json.loads(line) for line in rows_of(closing.store, closing.output)]
+
+
+def test_a_row_for_every_input_is_reconciled(closable):
+    assert closable.reconcile() is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "rows"),
+    [
+        (["s3://b/3", "s3://b/4"], ["s3://b/3"]),
+        (["s3://b/3"], ["s3://b/3", "s3://b/3"]),
+        (["s3://b/3"], ["s3://b/4"]),
+        (["s3://b/3"], []),
+        ([], ["s3://b/3"]),
+        (["s3://b/3", "s3://b/3"], ["s3://b/3"]),
+    ],
+)
+def test_missing_double_and_strange_rows_are_refused(closable, commit, keys, rows):
+    commit(1, keys, [row(key) for key in rows])
+    with pytest.raises(RowsMissing, match="shard 1: rows do not match inputs"):
+        closable.reconcile()
+
+
+def test_an_input_named_twice_has_two_rows(closable, commit):
+    commit(1, ["s3://b/3", "s3://b/3"], [row("s3://b/3"), row("s3://b/3")])
+    assert closable.reconcile() is None
+
+
+def test_a_shard_without_a_marker_does_not_exist(closable, store):
+    store.delete(closable.paths.marker_of(1))
+    with pytest.raises(RowsMissing, match=r"1 of 2 shards have no rows: \[1\]"):
+        closable.reconcile()
+    closable.write(Decimal(1))
+    assert [each["key"] for each in written(closable)] == ["s3://b/1", "s3://b/2"]
+
+
+def test_rows_other_than_those_that_were_committed_are_refused(closable, store):
+    store.write(closable.paths.rows_of(1), row("s3://b/3").to_line().encode())
+    with pytest.raises(RowsMissing, match="not those that were committed"):
+        closable.reconcile()
+    with pytest.raises(RowsMissing):
+        closable.write(Decimal(1))
+
+
+def test_a_marker_whose_rows_are_gone_is_refused(closable, store):
+    store.delete(closable.paths.rows_of(1))
+    with pytest.raises(RowsMissing, match="shard 1"):
+        closable.reconcile()
+
+
+def test_a_failed_job_publishes_the_sound_shards_alone(closable, store):
+    store.delete(closable.paths.rows_of(0))
+    assert closable.write(Decimal(1), whole=False).rows == 1
+    assert [each["key"] for each in written(closable)] == ["s3://b/3"]
+
+
+@pytest.mark.parametrize("usd", ["0", "0.000000001", "0.123456789", "7"])
+def test_the_prices_of_the_rows_sum_to_the_cost_of_the_work_exactly(closable, usd):
+    closable.write(Decimal(usd))
+    costs = [Decimal(each["cost_usd"]) for each in written(closable)]
+    assert sum(costs) == Decimal(usd)
+    assert min(costs) >= 0
+
+
+def test_a_row_is_priced_by_its_tokens_and_one_that_never_reached_the_model_costs_nothing(closable):
+    closable.write(Decimal("1.13"))
+    assert [each["cost_usd"] for each in written(closable)] == [
+        "0.100000000",
+        "1.030000000",
+        "0.000000000",
+    ]
+
+
+def test_totals_are_what_the_rows_add_up_to(closable):
+    totals = closable.write(Decimal(1))
+    assert (totals.rows, totals.ok, totals.errors) == (3, 2, 1)
+    assert totals.codes == {"not_an_image": 1}
+    assert (totals.prompt_tokens, totals.image_tokens, totals.output_tokens) == (107, 8, 6)
+
+
+def test_the_table_says_what_the_lines_say(closable, store):
+    closable.write(Decimal(1))
+    body = store.read(closable.output / "results.parquet")
+    table = pq.read_table(io.BytesIO(body)).to_pylist()
+    lines = written(closable)
+    assert [each["key"] for each in table] == [each["key"] for each in lines]
+    assert [each["cost_usd"] for each in table] == [each["cost_usd"] for each in lines]
+    assert json.loads(table[0]["output"]) == {"verdict": "ok"}
+    assert (table[2]["status"], table[2]["error_code"]) == ("error", "not_an_image")
+    assert table[2]["output"] is None
+
+
+def test_a_part_is_written_for_each_shard(closable, store):
+    closable.write(Decimal(1))
+    names = [found.address.name for found in store.list(closable.output)]
+    assert names == ["part-00000.jsonl", "part-00001.jsonl", "results.parquet"]
+
+
+def test_markers_that_are_known_are_not_read_again(closable, store, monkeypatch):
+    known = read_markers(store, closable.paths, {})
+    monkeypatch.setattr(store, "read", None)
+    assert read_markers(store, closable.paths, known) == known
+
+
+def test_parts_that_an_earlier_job_left_in_the_output_are_removed(closable, store):
+    store.write(closable.output / "part-00007.jsonl", b"{}\n")
+    closable.write(Decimal(1))
+    assert [each["key"] for each in written(closable)] == ["s3://b/1", "s3://b/2", "s3://b/3"]

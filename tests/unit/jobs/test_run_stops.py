@@ -1,0 +1,165 @@
+"""However a job ends without results, its reason is kept, its bill is made, nothing runs on."""
+
+from decimal import Decimal
+
+import pytest
+
+from jobs.addresses import Address, JobPaths
+from jobs.fleet import cluster_records
+from jobs.order import Attempt
+from jobs.queue import queued
+from jobs.record import RecordFile
+from jobs.states import State
+
+
+def test_a_cluster_that_does_not_start_ends_the_job_with_the_reason(
+    store, bucket, controller, submitted, put_pictures, load, workshop
+):
+    workshop.starts = False
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    [cluster] = cluster_records(store, bucket)
+    assert (load(job).state, load(job).reason) == (State.FAILED, "the head did not answer")
+    assert (cluster.state, cluster.checked) == ("failed", "no process is left")
+    assert cluster.gone_at is not None
+    assert queued(store, bucket) == []
+
+
+def test_a_worker_that_fails_ends_the_job_with_its_own_words(
+    store, controller, submitted, put_pictures, load, receipt, workshop
+):
+    def broken(paths, epoch):
+        workshop.report(paths, Attempt(epoch=epoch, error="EngineDead: out of memory"))
+        return 1
+
+    workshop.before = broken
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    assert (load(job).state, load(job).reason) == (State.FAILED, "EngineDead: out of memory")
+    assert receipt(job)["images"] == 0
+    assert receipt(job)["bill"]["final"]
+    assert not store.exists(Address.parse(job.output) / "_SUCCESS")
+
+
+def test_a_worker_that_dies_without_a_word_is_pointed_to_by_its_log(
+    controller, submitted, put_pictures, load, workshop
+):
+    workshop.before = lambda paths, epoch: 137
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    assert "ended with status 137; its log: " in load(job).reason
+
+
+def test_a_worker_that_leaves_a_shard_out_does_not_complete_the_job(
+    store, controller, submitted, put_pictures, load, workshop
+):
+    workshop.before = lambda paths, epoch: 0
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    assert (load(job).state, load(job).reason) == (
+        State.FAILED,
+        "1 of 1 shards have no rows: [0]",
+    )
+    assert not store.exists(Address.parse(job.output) / "_SUCCESS")
+
+
+def test_rows_that_were_tampered_with_fail_the_job_and_are_left_out(
+    store, controller, submitted, put_pictures, load, receipt, workshop
+):
+    def tamper(paths, epoch):
+        status = workshop.work_shards(paths, epoch)
+        store.write(paths.rows_of(1), store.read(paths.rows_of(1)).replace(b"ok", b"OK"))
+        return status
+
+    workshop.before = tamper
+    put_pictures(20)
+    job = submitted()
+    controller().once()
+    assert load(job).state is State.FAILED
+    assert load(job).reason == "shard 1: its rows are not those that were committed"
+    assert receipt(job)["images"] == 12
+    assert receipt(job)["bill"]["final"]
+
+
+def test_a_job_that_is_cancelled_while_it_runs_stops_and_is_billed(
+    store, bucket, controller, submitted, put_pictures, load, receipt, workshop
+):
+    def cancel(paths, epoch):
+        asked = {"cancel_requested": True}
+        RecordFile(store, paths).change(lambda old: old.model_copy(update=asked))
+        workshop.stopped.wait(30)
+        return 143
+
+    workshop.before = cancel
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    assert (load(job).state, load(job).reason) == (State.CANCELLED, "cancelled by the user")
+    assert Decimal(receipt(job)["bill"]["total_usd"]) > 0
+    assert receipt(job)["state"] == "cancelled"
+    assert not workshop.made[0].leftovers()
+
+
+def test_a_job_that_was_cancelled_before_its_turn_raises_no_cluster(
+    store, bucket, controller, submitted, put_pictures, load, workshop
+):
+    put_pictures(2)
+    job = submitted()
+    file = RecordFile(store, JobPaths.of(bucket, job.job_id))
+    file.change(lambda old: old.model_copy(update={"cancel_requested": True}))
+    controller().once()
+    assert load(job).state is State.CANCELLED
+    assert workshop.made == []
+
+
+def test_a_job_that_costs_more_than_its_budget_is_stopped(
+    controller, make_settings, submitted, put_pictures, load, receipt, workshop
+):
+    workshop.before = lambda paths, epoch: 143 if workshop.stopped.wait(30) else None
+    put_pictures(2)
+    job = submitted(budget={"max_usd": 0.5})
+    controller(make_settings(usd_per_hour="3600")).once()
+    assert load(job).state is State.OVER_BUDGET
+    assert "budget.max_usd is 0.5" in load(job).reason
+    assert Decimal(receipt(job)["bill"]["total_usd"]) >= 1
+
+
+def test_a_controller_that_lost_its_claim_stops_and_leaves_the_job_to_the_other(
+    store, bucket, controller, submitted, put_pictures, load, workshop
+):
+    def taken(paths, epoch):
+        other = {"owner": "other", "epoch": epoch + 1, "lease_until": 1e12}
+        RecordFile(store, paths).change(lambda old: old.model_copy(update=other))
+        workshop.stopped.wait(30)
+        return 143
+
+    workshop.before = taken
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    assert (load(job).owner, load(job).state) == ("other", State.RUNNING)
+    assert queued(store, bucket) == [job.job_id]
+    assert not store.exists(Address.parse(job.output) / "receipt.json")
+
+
+def test_a_controller_that_is_stopped_hands_its_job_back_and_the_next_one_ends_it(
+    store, bucket, controller, submitted, put_pictures, load, workshop, monkeypatch
+):
+    def interrupted(run, limits):
+        raise KeyboardInterrupt
+
+    put_pictures(2)
+    job = submitted()
+    with monkeypatch.context() as patched:
+        patched.setattr("jobs.run.JobRun.observe", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            controller().once()
+    assert (load(job).state, load(job).owner) == (State.QUEUED, "")
+    assert queued(store, bucket) == [job.job_id]
+    assert not workshop.made[0].alive()
+    controller().once()
+    assert (load(job).state, load(job).epoch) == (State.COMPLETED, 2)
