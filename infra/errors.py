@@ -2,6 +2,7 @@
 
 InfraError
 ├── NoSuchOffer          the catalogue has no such offer: a user's mistake
+├── UnknownGpu           the catalogue has no such GPU: a user's mistake
 ├── PlanRefused          the plan can't be made: a user's mistake, with the reason
 └── ClusterError
     ├── StartFailed      the cluster did not come up in its time
@@ -15,6 +16,10 @@ class InfraError(Exception):
 
 class NoSuchOffer(InfraError):
     """The catalogue has no such offer."""
+
+
+class UnknownGpu(InfraError):
+    """The catalogue has no such GPU."""
 
 
 class PlanRefused(InfraError):

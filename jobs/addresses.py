@@ -106,5 +106,10 @@ def controllers_root(bucket: str) -> Address:
     return Address(bucket, f"{ROOT}controllers/")
 
 
+def measured_root(bucket: str) -> Address:
+    """What ended jobs measured, by model and kind of node: the planner learns from it."""
+    return Address(bucket, f"{ROOT}measured/")
+
+
 def ledger_root(bucket: str) -> Address:
     return Address(bucket, f"{ROOT}ledger/")

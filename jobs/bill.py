@@ -37,7 +37,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """Billed seconds and USD, in all and by phase; `raw_s` is what the nodes really ran."""
+    """Billed seconds and USD, in all and by phase; `raw_s` is what the nodes really ran.
+
+    ran   the same by phase, before any meter: what a meter rounds up tells nothing of speed
+    """
 
     usd: Decimal
     billed_s: Decimal
@@ -45,27 +48,32 @@ class Bill:
     seconds: Mapping[str, Decimal]
     costs: Mapping[str, Decimal]
     nodes: int
+    ran: Mapping[str, Decimal]
 
 
 def make_bill(nodes: Sequence[NodeInterval], span: Span, offer: OfferSnapshot) -> Bill:
     """The bill of one job for its share of `nodes`; a node that still runs counts to `until`."""
-    seconds = dict.fromkeys(PHASES, Decimal(0))
-    raw, used = Decimal(0), 0
+    seconds, ran = dict.fromkeys(PHASES, Decimal(0)), dict.fromkeys(PHASES, Decimal(0))
+    used = 0
     for node in nodes:
         cuts = _cuts(node, span)
         if cuts[0] == cuts[-1]:
             continue
         used += 1
-        raw += cuts[-1] - cuts[0]
-        readings = [_meter(cut, offer) for cut in cuts]
-        for phase, (before, after) in zip(PHASES, pairwise(readings), strict=True):
-            seconds[phase] += after - before
+        _add(ran, cuts)
+        _add(seconds, [_meter(cut, offer) for cut in cuts])
     billed = sum(seconds.values(), Decimal(0))
     usd = _usd(billed, offer, ROUND_HALF_EVEN)
     costs = {phase: _usd(seconds[phase], offer, ROUND_FLOOR) for phase in ("startup", "work")}
     # The rest, so that the parts sum to the total and what rows were charged never changes again.
     costs["idle"] = usd - costs["startup"] - costs["work"]
-    return Bill(usd, billed, raw, seconds, costs, used)
+    raw = sum(ran.values(), Decimal(0))
+    return Bill(usd, billed, raw, seconds, costs, used, ran)
+
+
+def _add(phases: dict[str, Decimal], readings: Sequence[Decimal]) -> None:
+    for phase, (before, after) in zip(PHASES, pairwise(readings), strict=True):
+        phases[phase] += after - before
 
 
 def _cuts(node: NodeInterval, span: Span) -> list[Decimal]:

@@ -89,6 +89,25 @@ class Store:
         condition = {"IfMatch": etag} if etag else {}
         return self._get(address, **condition)[0]
 
+    def read_start(self, address: Address, length: int) -> bytes:
+        """At most the first `length` bytes, by a ranged request; nothing of an empty object."""
+        try:
+            return self._get(address, Range=f"bytes=0-{length - 1}")[0]
+        except PermanentError as error:
+            if "InvalidRange" in str(error):
+                return b""
+            raise
+
+    def region(self, bucket: str) -> str | None:
+        """The region that the store itself says the bucket is in; None when it does not say."""
+        try:
+            answer = self._client.head_bucket(Bucket=bucket)
+        except (BotoCoreError, ClientError) as error:
+            raise translate(error, f"bucket {bucket!r}") from error
+        headers = answer["ResponseMetadata"]["HTTPHeaders"]
+        region: str | None = answer.get("BucketRegion") or headers.get("x-amz-bucket-region")
+        return region
+
     def read_tagged(self, address: Address) -> tuple[bytes, str]:
         """The whole object and its etag."""
         return self._get(address)

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from infra.clusters import make_cluster
 from infra.clusters.base import Cluster, ClusterSpec, NodeInterval
 from infra.errors import ClusterError
-from infra.planner import Plan
+from infra.planner.plan import Plan
 from jobs.addresses import clusters_root
 from jobs.bucket import Store
 from jobs.lease import LEASE_S
@@ -105,7 +105,7 @@ class Fleet:
             offer=snapshot(offer),
         )
         self._write(record)
-        spec = ClusterSpec(cluster_id, offer.max_nodes, offer.cpus)
+        spec = ClusterSpec(cluster_id, offer.max_nodes, plan.cpus)
         cluster = self._make(offer.provider, spec, self._settings.work_dir)
         log = self._settings.work_dir / f"{cluster_id}-worker.log"
         self.current = Raised(cluster, record, now, log=log)

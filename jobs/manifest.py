@@ -22,7 +22,7 @@ from pydantic import (
 
 from jobs.addresses import Address
 from jobs.errors import ManifestError, UserError
-from jobs.forms import Filled, Index, Key, Name, Prefix, Usd
+from jobs.forms import Filled, Index, Key, Name, Prefix, Revision, Usd
 from jobs.problems import one_line, problems_of
 from jobs.strict_json import decoded, load_strict
 
@@ -132,10 +132,20 @@ class ImageOptions(_Part):
 
 
 class Hardware(_Part):
-    """Where to run, by the name of an offer, and on how many engine replicas."""
+    """Where to run: by the name of an offer, or "auto" for the cheapest that fits.
+
+    With "auto", `gpus`, `regions`, `spot` and `deadline_s` limit the choice.
+    """
 
     offer: Filled = "local"
-    replicas: int = Field(default=1, ge=1, le=64)
+    replicas: int = Field(default=1, ge=1, le=64, description="Engine replicas of a local job.")
+    gpus: tuple[Filled, ...] = Field(default=(), description="Kinds of GPU; empty is any.")
+    regions: tuple[Filled, ...] = Field(default=(), description="Patterns such as eu-*.")
+    spot: bool = False
+    deadline_s: int | None = Field(default=None, gt=0, description="Until the last answer.")
+    quantization: Literal["none", "fp8", "awq", "int8"] | None = Field(
+        default=None, description="Default: that of the checkpoint."
+    )
 
 
 class Budget(_Part):
@@ -167,6 +177,12 @@ class Manifest(_Part):
         default=None, description="Default: results/NAME/ beside the inputs."
     )
     model: Filled
+    revision: Revision | None = Field(
+        default=None, description="Commit of the model's repository; pins its own code, if it has."
+    )
+    acknowledge: tuple[Filled, ...] = Field(
+        default=(), description="Licences whose terms you accept, such as qwen-research."
+    )
     task: AnyTask = Field(
         default="inspection", description="A preset's name or a task of one's own."
     )

@@ -42,6 +42,17 @@ def _inputs(store: Store, inputs: Inputs) -> Iterator[PinnedInput]:
     return (_named(store, text) for text in _indexed(store, Address.parse(inputs.index)))
 
 
+def addresses_of(store: Store, inputs: Inputs) -> Iterator[Address]:
+    """The addresses of the inputs alone: nothing is looked at, as pinning would."""
+    if inputs.prefix is not None:
+        prefix = Address.parse(inputs.prefix)
+        return (each.address for each in store.list(prefix) if is_picture(each.address))
+    if inputs.keys is not None:
+        return map(Address.parse, inputs.keys)
+    assert inputs.index is not None, "a manifest has exactly one kind of inputs"
+    return map(Address.parse, _indexed(store, Address.parse(inputs.index)))
+
+
 def _listed(store: Store, prefix: Address) -> Iterator[PinnedInput]:
     for found in store.list(prefix):
         if is_picture(found.address):

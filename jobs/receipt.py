@@ -13,7 +13,7 @@ from infra.clusters.base import NodeInterval
 from jobs.bill import PHASES, Bill
 from jobs.close import Totals
 from jobs.money import Plain
-from jobs.record import OfferSnapshot, Record
+from jobs.record import Checked, OfferSnapshot, Record
 
 
 class _Noun(BaseModel):
@@ -63,6 +63,7 @@ class Receipt(_Noun):
     output_tokens: int
     phases_s: dict[str, float]
     labels: dict[str, str]
+    checked: tuple[Checked, ...] = ()
     bill: ReceiptBill
     teardown: Teardown
 
@@ -90,6 +91,7 @@ def make_receipt(
         output_tokens=totals.output_tokens,
         phases_s=phase_seconds(record, teardown.gone_at),
         labels=record.labels,
+        checked=record.checked,
         bill=_bill(bill, record.offer, nodes, totals.rows, final),
         teardown=teardown,
     )

@@ -23,13 +23,25 @@ class _Noun(BaseModel):
 
 
 class OfferSnapshot(_Noun):
-    """The price that the bill is made with, as it stood when the job was planned."""
+    """The price that the bill is made with, as it stood when the job was planned.
+
+    gpu   kind of its GPUs; None: it has none
+    """
 
     name: str
     usd_per_hour: Plain
     billing_granularity_s: int
     minimum_s: int
     catalogue_date: str
+    gpu: str | None = None
+
+
+class Checked(_Noun):
+    """One thing that was checked before anything was paid for, and what was found."""
+
+    gate: str
+    what: str
+    found: str
 
 
 class Counts(_Noun):
@@ -59,6 +71,7 @@ class Record(_Noun):
     offer: OfferSnapshot | None = None
     cost_usd: Plain | None = None
     labels: dict[str, str] = {}
+    checked: tuple[Checked, ...] = ()
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
         """This record in another state; `IllegalMove` when the table does not allow it."""

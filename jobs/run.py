@@ -13,23 +13,26 @@ from functools import partial
 
 from infra.clusters.base import WorkerProcess
 from infra.errors import ClusterError
-from infra.planner import Plan
+from infra.planner.plan import Plan
 from jobs.account import Tenancy, write_ledger, write_receipt
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.close import Closing, Totals, read_markers
 from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, Raised
+from jobs.history import remember
 from jobs.limits import Limits
 from jobs.manifest import Manifest
 from jobs.offers import snapshot
 from jobs.order import Attempt, Marker, Order, Sampling
 from jobs.pin import pin
+from jobs.planning import plan_for
 from jobs.queue import dequeue
 from jobs.record import Counts, Record, RecordFile
+from jobs.residency import residency_gate
 from jobs.settings import Settings
 from jobs.states import State
-from jobs.submission import load_manifest, plan_for
+from jobs.submission import load_manifest
 from jobs.tasks import resolve_task
 
 
@@ -102,6 +105,7 @@ class JobRun:
             raise Stopped(State.CANCELLED, "cancelled by the user")
         manifest = load_manifest(self.store, self.paths)
         plan = plan_for(manifest, self.settings)
+        self.check_residency(manifest, plan)
         if self.record.shards == 0:
             size = self.settings.shard_size
             total, shards = pin(self.store, self.paths, manifest.inputs, size)
@@ -111,6 +115,13 @@ class JobRun:
         order = make_order(self.record, manifest, plan)
         self.store.write(self.paths.order, order.model_dump_json(indent=1).encode())
         return manifest, plan
+
+    def check_residency(self, manifest: Manifest, plan: Plan) -> None:
+        """Again, since a local node stands here, and whoever submitted the job may not."""
+        here = residency_gate(self.store, manifest, plan.offer, self.settings.bucket)
+        if here:
+            others = [each for each in self.record.checked if each.gate != "residency"]
+            self.change(checked=(*others, *here))
 
     def raise_cluster(self, plan: Plan) -> None:
         self.move(State.PROVISIONING)
@@ -224,6 +235,7 @@ class JobRun:
         bill = tenancy.bill(cluster.nodes, until)
         write_receipt(self.store, tenancy, totals, cluster, bill, final=True)
         write_ledger(self.store, self.settings.bucket, tenancy, cluster, until)
+        remember(self.store, self.settings.bucket, tenancy.record, totals, bill, until)
         self.change(cost_usd=bill.usd)
 
     def move(self, state: State, reason: str = "") -> None:
@@ -241,7 +253,7 @@ def make_order(record: Record, manifest: Manifest, plan: Plan) -> Order:
         model=str(plan.model.folder),
         engine=plan.engine,
         replicas=plan.nodes,
-        cpus=plan.offer.cpus,
+        cpus=plan.cpus,
         prompt=task.prompt,
         answer_schema=task.schema,
         box_field=task.box_field,

@@ -8,6 +8,7 @@ are not settings: they come from the usual AWS chain.
 import os
 import tempfile
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from jobs.errors import SettingsError
 from jobs.problems import Problem, one_line, problems_of
-from jobs.settings_groups import Inbox, LocalOffer, example
+from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, example
 from jobs.settings_sources import (
     DELIMITER,
     FILE,
@@ -94,6 +95,20 @@ class Settings(BaseSettings):
         "that goes with it. Default: the system's temporary folder. Keep it short: the path of a "
         "socket is limited to 107 bytes.",
     )
+    jurisdiction: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z]{2}$",
+        description="Where you are, as two letters: EU for a country of the European Union, else "
+        "US and so on. Licences that exclude a jurisdiction are held against it. Not set: models "
+        "under such a licence are refused.",
+        json_schema_extra=example("EU"),
+    )
+    offers: OwnOffers = Field(
+        default=(),
+        description="Offers of your own beside the catalogue's, better written as tables "
+        "[[offers]] at the end of this file: provider, instance, gpu, gpus, regions, eu, "
+        "usd_per_hour, granularity_s, minimum_s and more (docs/catalogue.md).",
+    )
     inbox: Inbox = Field(default=Inbox(), description="")
     local: LocalOffer = Field(default=LocalOffer(), description="")
 
@@ -136,7 +151,8 @@ def load_settings(environ: Mapping[str, str] | None = None, folder: Path | None 
 
 def _located(problem: Problem, variables: Mapping[str, Any], file: Path | None) -> str:
     """The problem under the name that the value was given by."""
-    keys = [str(part) for part in problem.where]
+    # A row of a list has no variable of its own: the whole list has one.
+    keys = [str(part) for part in takewhile(lambda part: isinstance(part, str), problem.where)]
     variable = PREFIX + DELIMITER.join(keys).upper()
     if problem.missing:
         return f"{problem}; set it in {FILE} or as {variable}"

@@ -5,21 +5,20 @@ The first step of a job's life. The same request twice is one job.
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
-from infra.errors import InfraError
-from infra.offers import find_offer
-from infra.planner import Plan, make_plan
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.errors import ManifestError, NotFound, PermanentError
+from jobs.gates import budget_gate, code_gate, engine_gate, licence_gate
 from jobs.manifest import Manifest, default_output, job_id, parse_manifest
-from jobs.offers import offers
 from jobs.pin import is_picture
+from jobs.planning import plan_for, spec_for
 from jobs.queue import enqueue
-from jobs.record import Record, RecordFile
+from jobs.quoting import Facts, cheaper, gather, quote_job
+from jobs.record import Checked, Record, RecordFile
+from jobs.residency import residency_gate
 from jobs.settings import Settings
-
-COUNTED = 100_000  # inputs that a dry run counts before it says "at least"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,27 +27,6 @@ class Submitted:
 
     record: Record
     created: bool
-
-
-def plan_for(manifest: Manifest, settings: Settings) -> Plan:
-    """The plan of a manifest; `ManifestError` says why there is none."""
-    try:
-        offer = find_offer(manifest.hardware.offer, offers(settings))
-        plan = make_plan(
-            manifest.model,
-            offer,
-            manifest.hardware.replicas,
-            manifest.image.min_pixels,
-            manifest.image.max_pixels,
-        )
-    except InfraError as error:
-        raise ManifestError(str(error)) from error
-    if manifest.residency.regions:
-        raise ManifestError(
-            f"residency.regions: where offer {offer.name!r} and the bucket lie is not known, so "
-            "nothing can be promised; allowed: leave it out"
-        )
-    return plan
 
 
 def resolved(manifest: Manifest) -> Manifest:
@@ -102,12 +80,14 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
         pass
     plan_for(manifest, settings)
     check(store, manifest)
+    checked = pass_gates(store, settings, manifest)
     record = Record(
         job_id=paths.job_id,
         created_at=time.time(),
         output=manifest.output or "",
         model=manifest.model,
         labels=manifest.labels,
+        checked=checked,
     )
     store.write(paths.manifest, manifest.model_dump_json(indent=1).encode())
     # Queued first: a queue entry without a record is skipped, a record without one would wait for
@@ -115,6 +95,28 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     enqueue(store, settings.bucket, paths.job_id)
     created = file.create(record)
     return Submitted(record if created else file.load(), created)
+
+
+def pass_gates(
+    store: Store, settings: Settings, manifest: Manifest, facts: Facts | None = None
+) -> tuple[Checked, ...]:
+    """Licence, code, residency, budget; `ManifestError` at the first that does not hold.
+
+    `facts` are looked up when there is a budget and they are not given.
+    """
+    spec = facts.spec if facts else spec_for(store, manifest)
+    checked = licence_gate(spec, settings.jurisdiction, manifest.acknowledge)
+    checked += code_gate(spec, manifest.revision) + engine_gate(spec)
+    budget = manifest.budget.max_usd
+    if facts is None and budget is not None:
+        facts = gather(store, settings, manifest)
+    quoted = quote_job(facts, settings, manifest) if facts else None
+    offer = quoted.offer if quoted else plan_for(manifest, settings).offer
+    checked += residency_gate(store, manifest, offer, settings.bucket)
+    if facts is not None and quoted is not None:
+        changes = partial(cheaper, facts, settings, manifest)
+        checked += budget_gate(budget, quoted.usd, changes)
+    return tuple(checked)
 
 
 def load_manifest(store: Store, paths: JobPaths) -> Manifest:

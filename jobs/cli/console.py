@@ -1,66 +1,46 @@
-"""What the commands share: consoles, the store, errors as one line, exit statuses.
+"""What commands share that work with a store: opening it, and finding a job in it.
 
-stdout carries the result, and with --json nothing else; everything else goes to stderr.
+The rest of what commands share, which needs no store, is in `jobs.cli.lines` and can be had from
+here as well.
 """
-
-import json
-import logging
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from enum import IntEnum
-from types import FrameType
-from typing import Any, NoReturn
-
-import typer
-from rich.console import Console
 
 from jobs.addresses import JobPaths
 from jobs.bucket import Store, StoreOptions
-from jobs.errors import NotFound, UserError, ZeroshiftError
+from jobs.cli.lines import (
+    Exit,
+    end_like_ctrl_c,
+    err,
+    errors_as_lines,
+    fail,
+    log_to_stderr,
+    out,
+    print_json,
+)
+from jobs.errors import NotFound
 from jobs.record import Record, RecordFile
 from jobs.settings import Settings, load_settings
 from jobs.states import State
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
-
-
-class Exit(IntEnum):
-    COMPLETED = 0
-    FAILED = 1
-    USER_ERROR = 2
-    COMPLETED_WITH_ERRORS = 3
-    INTERRUPTED = 130
+__all__ = [
+    "Exit",
+    "end_like_ctrl_c",
+    "err",
+    "errors_as_lines",
+    "exit_for",
+    "fail",
+    "load_record",
+    "log_to_stderr",
+    "open_store",
+    "out",
+    "print_json",
+    "store_options",
+]
 
 
 def exit_for(state: State) -> Exit:
     if state is State.COMPLETED_WITH_ERRORS:
         return Exit.COMPLETED_WITH_ERRORS
     return Exit.COMPLETED if state is State.COMPLETED else Exit.FAILED
-
-
-def fail(message: str, status: Exit) -> NoReturn:
-    err.print(f"[bold red]error:[/] {_plain(message)}")
-    raise typer.Exit(status)
-
-
-def _plain(message: str) -> str:
-    return " ".join(message.split()).replace("[", r"\[")
-
-
-@contextmanager
-def errors_as_lines() -> Iterator[None]:
-    """Every error of ours becomes one line on stderr and an exit status; no traceback."""
-    try:
-        yield
-    except (UserError, NotFound) as error:
-        fail(str(error), Exit.USER_ERROR)
-    except ZeroshiftError as error:
-        fail(str(error), Exit.FAILED)
-    except KeyboardInterrupt:
-        fail("interrupted", Exit.INTERRUPTED)
 
 
 def open_store(check: bool = True) -> tuple[Settings, Store]:
@@ -85,24 +65,3 @@ def load_record(store: Store, settings: Settings, job: str) -> Record:
         raise NotFound(f"no job {job!r} in bucket {settings.bucket!r}; see zeroshift status") from (
             error
         )
-
-
-def end_like_ctrl_c() -> None:
-    """Make SIGTERM what Ctrl-C is: the job goes back to the queue and the cluster goes down."""
-    signal.signal(signal.SIGTERM, _interrupt)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
-
-
-def log_to_stderr() -> None:
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    logger = logging.getLogger("zeroshift")
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)

@@ -17,21 +17,23 @@ from jobs.cli.console import (
     err,
     errors_as_lines,
     exit_for,
+    fail,
     log_to_stderr,
     open_store,
     out,
     print_json,
 )
 from jobs.cli.progress import JobProgress
+from jobs.cli.quote import print_quote, say
 from jobs.cli.summary import print_summary
 from jobs.controller import Controller
 from jobs.errors import ManifestError, NotFound
-from jobs.manifest import Manifest, job_id, parse_manifest
-from jobs.pin import MARKERS
+from jobs.manifest import Manifest, parse_manifest
+from jobs.quoting import gather, quote_job, quote_to_json
 from jobs.receipt import read_receipt
 from jobs.record import Record, RecordFile
 from jobs.settings import Settings
-from jobs.submission import COUNTED, Submitted, check, plan_for, resolved, submit
+from jobs.submission import Submitted, check, pass_gates, resolved, submit
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -71,44 +73,26 @@ def _read(source: str) -> Manifest:
 
 
 def _show_plan(store: Store, settings: Settings, manifest: Manifest, as_json: bool) -> None:
-    plan = plan_for(manifest, settings)
     check(store, manifest)
-    images, exact = _count(store, manifest)
-    shown: dict[str, Any] = {
-        "job_id": job_id(manifest),
-        "images": images,
-        "images_counted_to_the_end": exact,
-        "output": manifest.output,
-        "model": str(plan.model.folder),
-        "offer": plan.offer.name,
-        "usd_per_hour": str(plan.offer.usd_per_hour),
-        "nodes": plan.nodes,
-        "engine": plan.engine,
-        "seconds": plan.seconds,
-        "usd": None,
-        "note": "seconds and usd are unknown until the planner can tell them",
-    }
-    if as_json:
-        print_json(shown)
-        return
-    for name, value in shown.items():
-        out.print(f"{name:<26}{'unknown' if value is None else value}", markup=False)
+    facts = gather(store, settings, manifest)
+    shown = quote_to_json(quote_job(facts, settings, manifest), manifest)
+    gates = pass_gates(store, settings, manifest, facts)
+    shown["checked"] = [each.model_dump() for each in gates]
+    print_json(shown) if as_json else _print_plan(shown)
+    if shown["choice"] is None:
+        fail("no offer can do this job; each says why", Exit.FAILED)
 
 
-def _count(store: Store, manifest: Manifest) -> tuple[int, bool]:
-    inputs = manifest.inputs
-    if inputs.keys is not None:
-        return len(inputs.keys), True
-    if inputs.index is not None:
-        lines = store.read(Address.parse(inputs.index)).split(b"\n")
-        return sum(1 for line in lines if line.strip()), True
-    assert inputs.prefix is not None, "a manifest has exactly one kind of inputs"
-    count = 0
-    for found in store.list(Address.parse(inputs.prefix)):
-        count += found.address.name not in MARKERS
-        if count >= COUNTED:
-            return count, False
-    return count, True
+def _print_plan(shown: dict[str, Any]) -> None:
+    """The quote, after the job that it is for and before what was checked."""
+    headers = shown["headers"]
+    say("job", shown["job_id"])
+    say("results", shown["output"])
+    say("sizes", f"of {headers['read']} pictures; {headers['asked']} were asked for theirs")
+    print_quote(shown)
+    out.print()
+    for each in shown["checked"]:
+        say(each["gate"], f"{each['what']}: {each['found']}")
 
 
 def _say_queued(store: Store, settings: Settings, submitted: Submitted, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 from demo.answers import FACTOR, LARGEST_SIDE, MAX_PIXELS, MIN_PIXELS, PROMPT, answer_text, scaled
 from demo.defects import KINDS, Defect
-from infra.models import find_model
+from infra.models.folder import find_model
 from jobs.tasks import PRESETS
 from worker.families import load_family
 

@@ -7,7 +7,7 @@ import pytest
 
 from demo.answers import LARGEST_SIDE, PROMPT, answer_text
 from demo.defects import KINDS, Defect
-from infra.models import find_model
+from infra.models.folder import find_model
 
 transformers = pytest.importorskip("transformers")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import PlanRefused
-from infra.models import BUNDLED, RUNNABLE, find_model
+from infra.models.folder import BUNDLED, RUNNABLE, find_model
 from worker.families import BOX_SPACES
 
 

@@ -7,12 +7,14 @@ import asyncio
 import io
 import json
 import logging
+import shutil
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +59,8 @@ def settings(make_settings: Callable[..., Settings]) -> Settings:
 def model(tmp_path: Path) -> str:
     """A folder that passes for a model until somebody loads its weights."""
     folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"model_type": "qwen2_5_vl"}))
+    bundled = Path(str(files("demo"))) / "model"
+    shutil.copytree(bundled, folder, ignore=shutil.ignore_patterns("*.safetensors"))
     (folder / "x.safetensors").write_bytes(b"")
     return str(folder)
 

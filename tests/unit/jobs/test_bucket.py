@@ -96,6 +96,41 @@ def test_a_missing_object_is_not_found_by_every_way_of_asking(store, thing):
     assert not store.exists(thing)
 
 
+def test_the_start_of_an_object_is_read_by_a_range(store, thing):
+    store.write(thing, b"0123456789")
+    assert store.read_start(thing, 4) == b"0123"
+    assert store.read_start(thing, 99) == b"0123456789"
+    store.write(thing, b"")
+    assert store.read_start(thing, 4) == b""
+
+
+def test_the_start_of_what_is_not_there_is_not_found(store, thing):
+    with pytest.raises(NotFound):
+        store.read_start(thing, 4)
+
+
+def test_the_region_of_a_bucket_is_the_stores_own_word(store, bucket):
+    store._client.create_bucket(
+        Bucket=f"{bucket}-eu", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
+    )
+    assert (store.region(bucket), store.region(f"{bucket}-eu")) == ("us-east-1", "eu-central-1")
+    with pytest.raises(NotFound, match="no-such-bucket"):
+        store.region("no-such-bucket")
+
+
+class Silent:
+    """A client of a store that does not say where its buckets are."""
+
+    def head_bucket(self, Bucket: str) -> dict[str, object]:  # noqa: N803
+        return {"ResponseMetadata": {"HTTPHeaders": {}}}
+
+
+def test_a_region_that_the_store_does_not_say_is_unknown(monkeypatch, bucket):
+    store = Store(StoreOptions("http://127.0.0.1:9"))
+    monkeypatch.setattr(store, "_client", Silent())
+    assert store.region(bucket) is None
+
+
 def test_deleting_what_is_not_there_is_no_error(store, thing):
     store.write(thing, b"")
     store.delete(thing)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from jobs import presence
 from jobs.addresses import JobPaths
-from jobs.cli.main import app
+from jobs.cli.commands import app
 from jobs.errors import StoreUnavailable
 from jobs.manifest import manifest_schema
 from jobs.queue import queued

@@ -125,9 +125,14 @@ def test_a_manifest_is_read_from_standard_input(run, store, bucket, manifest):
 
 def test_a_dry_run_shows_the_plan_and_creates_nothing(run, store, bucket, manifest):
     shown = json.loads(run(manifest(), "--dry-run", "--json").stdout)
-    assert (shown["images"], shown["offer"], shown["nodes"]) == (2, "local", 1)
+    choice = shown["choice"]
+    assert (shown["images"], choice["offer"], choice["nodes"]) == (2, "local", 1)
     assert shown["output"] == f"s3://{bucket}/results/job/"
-    assert "images" in run(manifest(), "--dry-run").stdout
+    assert shown["headers"] == {"read": 2, "asked": 2}
+    assert [each["gate"] for each in shown["checked"]] == ["licence", "remote code"]
+    lines = run(manifest(), "--dry-run").stdout
+    assert f"results         s3://{bucket}/results/job/" in lines
+    assert "sizes           of 2 pictures; 2 were asked for theirs" in lines
     assert list(store.list(Address(bucket, "zeroshift/"))) == []
 
 
@@ -138,6 +143,25 @@ def test_a_dry_run_counts_keys_and_the_lines_of_an_index(run, store, bucket, man
     store.write(Address(bucket, "list.jsonl"), index.encode())
     inputs = {"keys": keys} if kind == "keys" else {"index": f"s3://{bucket}/list.jsonl"}
     assert json.loads(run(manifest(inputs=inputs), "--dry-run", "--json").stdout)["images"] == 2
+
+
+def test_a_dry_run_after_a_finished_job_tells_seconds_and_usd(run, manifest, own_controller):
+    first = run(manifest(), "--dry-run")
+    assert "time            unknown" in first.stdout
+    assert "no job of this model has run" in first.stderr
+    run(manifest(), "--wait")
+    shown = json.loads(run(manifest(name="next"), "--dry-run", "--json").stdout)
+    assert shown["time_s"]["basis"].startswith("measured by 1 ")
+    assert shown["time_s"]["low"] <= shown["time_s"]["expected"] <= shown["time_s"]["high"]
+    assert float(shown["cost"]["usd"]) > 0
+
+
+def test_a_dry_run_for_which_no_offer_will_do_says_why_and_exits_with_1(run, manifest):
+    hardware = {"offer": "auto", "deadline_s": 1}
+    asked = manifest(model="Qwen/Qwen2.5-VL-7B-Instruct", hardware=hardware)
+    found = run(asked, "--dry-run", status=1)
+    assert "misses the deadline" in found.stdout
+    assert "error: no offer can do this job" in found.stderr
 
 
 def test_a_dry_run_refuses_what_a_submission_would(run, manifest):

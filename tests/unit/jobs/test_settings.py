@@ -104,7 +104,7 @@ def test_a_misspelt_key_in_a_group_suggests_the_nearest_one(tmp_path):
     write(tmp_path, "[local]\ncpu = 3")
     assert complaint(BUCKET, tmp_path) == (
         "zeroshift.toml: local.cpu: unknown key; did you mean 'cpus'? "
-        "allowed: usd_per_hour, cpus, max_nodes"
+        "allowed: usd_per_hour, cpus, region, max_nodes"
     )
 
 

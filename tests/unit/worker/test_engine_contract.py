@@ -17,15 +17,17 @@ from jsonschema import Draft202012Validator
 from PIL import Image
 
 from demo.parts import draw_part
-from infra.models import find_model
-from infra.planner import engine_settings
+from infra.models.folder import find_model
+from infra.offers import local_offer
+from infra.planner.plan import make_plan
 from jobs.tasks import PRESETS
 from worker.engines import make_engine
 from worker.engines.base import Answer, Engine, EngineOptions, Question
 from worker.engines.errors import EngineDead, EngineStartFailed, QuestionRefused
 
 TASK = PRESETS["inspection"]
-MODEL = find_model("zeroshift/parts-inspector")
+NAME = "zeroshift/parts-inspector"
+MODEL = find_model(NAME)
 SIZE = (196, 168)  # on the bundled model's grid: 7 x 6 tokens
 REAL = (pytest.mark.slow, pytest.mark.filterwarnings("ignore"))  # torch warns of itself
 KINDS = [pytest.param("fake", id="fake"), pytest.param("vllm", id="vllm", marks=REAL)]
@@ -53,7 +55,7 @@ class Running:
 
 def make(kind: str) -> Engine:
     os.environ.setdefault("OMP_NUM_THREADS", "2")
-    settings = {**engine_settings(MODEL, None, None), "max_num_seqs": 8}
+    settings = {**make_plan(NAME, local_offer(), replicas=1).engine, "max_num_seqs": 8}
     return make_engine(kind, EngineOptions(str(MODEL.folder), settings))
 
 

@@ -1,0 +1,189 @@
+"""Commands about jobs and clusters: the controller, and looking at what it does."""
+
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jobs.addresses import Address, JobPaths
+from jobs.bucket import Store
+from jobs.cli.console import (
+    end_like_ctrl_c,
+    err,
+    errors_as_lines,
+    load_record,
+    log_to_stderr,
+    open_store,
+    out,
+    print_json,
+)
+from jobs.cli.summary import print_bill, print_clusters, print_jobs, print_summary
+from jobs.close import rows_of
+from jobs.controller import Controller
+from jobs.errors import NotFound, UserError
+from jobs.fleet import cluster_records
+from jobs.manifest import manifest_schema
+from jobs.queue import all_jobs, dequeue
+from jobs.receipt import read_receipt
+from jobs.record import Record, RecordFile
+from jobs.settings_template import settings_template
+from jobs.states import State
+
+app = typer.Typer()
+Job = Annotated[str, typer.Argument(help="The job's id.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
+
+
+@app.command()
+def watch(
+    once: Annotated[bool, typer.Option("--once", help="Do what there is to do, then end.")] = False,
+) -> None:
+    """The controller: takes closed batches and queued jobs, and works them."""
+    with errors_as_lines():
+        settings, store = open_store()
+        log_to_stderr()
+        controller, stop = Controller(store, settings), threading.Event()
+        end_like_ctrl_c()
+        err.print(f"controller {controller.name} watches bucket {settings.bucket}")
+        if once:
+            controller.once()
+        else:
+            controller.watch(stop)
+
+
+@app.command()
+def status(
+    job: Annotated[str | None, typer.Argument(help="The job's id; all jobs without it.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Where jobs stand."""
+    with errors_as_lines():
+        settings, store = open_store()
+        if job is not None:
+            record = load_record(store, settings, job)
+            if as_json:
+                print_json(record.model_dump(mode="json"))
+            else:
+                print_summary(out, record, _receipt(store, record))
+            return
+        records = [load_record(store, settings, each) for each in all_jobs(store, settings.bucket)]
+        records.sort(key=lambda record: -record.created_at)
+        if as_json:
+            print_json([record.model_dump(mode="json") for record in records])
+        else:
+            print_jobs(out, records)
+
+
+@app.command()
+def results(
+    job: Job,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A file; standard output without it.")
+    ] = None,
+) -> None:
+    """The rows of a job, as JSON lines."""
+    with errors_as_lines():
+        settings, store = open_store()
+        record = load_record(store, settings, job)
+        if not record.state.ended:
+            raise UserError(f"{job} is {record.state.value}: there are no results yet")
+        lines = rows_of(store, Address.parse(record.output))
+        if output is None:
+            sys.stdout.buffer.writelines(lines)
+            sys.stdout.flush()
+            return
+        try:
+            with output.open("wb") as file:
+                file.writelines(lines)
+        except OSError as error:
+            raise UserError(f"{output}: {error.strerror}") from error
+        err.print(f"wrote {output}")
+
+
+@app.command()
+def cost(job: Job, as_json: AsJson = False) -> None:
+    """The bill of a job."""
+    with errors_as_lines():
+        settings, store = open_store()
+        record = load_record(store, settings, job)
+        receipt = _receipt(store, record)
+        if receipt is None:
+            raise UserError(f"{job} is {record.state.value}: there is no bill yet")
+        if as_json:
+            print_json(receipt["bill"])
+        else:
+            print_bill(out, receipt)
+
+
+@app.command()
+def clusters(as_json: AsJson = False) -> None:
+    """Clusters with their leases, nodes and cost."""
+    with errors_as_lines():
+        settings, store = open_store()
+        found = cluster_records(store, settings.bucket)
+        if as_json:
+            print_json([record.model_dump(mode="json") for record in found])
+        else:
+            print_clusters(out, found, time.time())
+
+
+@app.command()
+def cancel(job: Job) -> None:
+    """Ask for a job to be stopped; what rows there are stay."""
+    with errors_as_lines():
+        settings, store = open_store()
+        load_record(store, settings, job)
+        file = RecordFile(store, JobPaths.of(settings.bucket, job))
+        record = file.change(_cancelled)
+        if record.state is State.CANCELLED:
+            dequeue(store, settings.bucket, job)
+        if record.state.ended:
+            out.print(f"{job} is {record.state.value}")
+        else:
+            out.print(f"{job} is {record.state.value}; its controller will cancel it")
+
+
+def _cancelled(record: Record) -> Record:
+    if record.state.ended:
+        return record
+    if record.state is State.QUEUED and not record.owner:
+        return record.moved(State.CANCELLED, time.time(), "cancelled by the user")
+    return record.model_copy(update={"cancel_requested": True})
+
+
+@app.command()
+def init(
+    bucket: Annotated[str | None, typer.Option(help="The bucket for jobs and results.")] = None,
+) -> None:
+    """Write a commented zeroshift.toml, and check the bucket."""
+    with errors_as_lines():
+        path = Path("zeroshift.toml")
+        if path.exists():
+            out.print(f"{path} is there already: left as it is")
+        else:
+            path.write_text(settings_template(bucket))
+            out.print(f"wrote {path}")
+        settings, _ = open_store()
+        out.print(f"bucket {settings.bucket} answers")
+
+
+@app.command()
+def schema(
+    what: Annotated[str, typer.Argument(help="manifest")] = "manifest",
+) -> None:
+    """The JSON Schema of a manifest."""
+    with errors_as_lines():
+        if what != "manifest":
+            raise UserError(f"no schema of {what!r}; allowed: manifest")
+        print_json(manifest_schema())
+
+
+def _receipt(store: Store, record: Record) -> dict[str, object] | None:
+    try:
+        receipt = read_receipt(store.read(Address.parse(record.output) / "receipt.json"))
+    except NotFound:
+        return None
+    return receipt if receipt["job_id"] == record.job_id else None

@@ -1,0 +1,73 @@
+"""What every command shares and what needs no store: consoles, JSON, errors as one line.
+
+It imports little, so that commands that only read the catalogue answer at once. stdout carries the
+result, and with --json nothing else; everything else goes to stderr.
+"""
+
+import json
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from types import FrameType
+from typing import Any, NoReturn
+
+from rich.console import Console
+
+from jobs.errors import NotFound, UserError, ZeroshiftError
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+class Exit(IntEnum):
+    COMPLETED = 0
+    FAILED = 1
+    USER_ERROR = 2
+    COMPLETED_WITH_ERRORS = 3
+    INTERRUPTED = 130
+
+
+def fail(message: str, status: Exit) -> NoReturn:
+    err.print(f"[bold red]error:[/] {_plain(message)}")
+    sys.exit(status)
+
+
+def _plain(message: str) -> str:
+    return " ".join(message.split()).replace("[", r"\[")
+
+
+@contextmanager
+def errors_as_lines() -> Iterator[None]:
+    """Every error of ours becomes one line on stderr and an exit status; no traceback."""
+    try:
+        yield
+    except (UserError, NotFound) as error:
+        fail(str(error), Exit.USER_ERROR)
+    except ZeroshiftError as error:
+        fail(str(error), Exit.FAILED)
+    except KeyboardInterrupt:
+        fail("interrupted", Exit.INTERRUPTED)
+
+
+def end_like_ctrl_c() -> None:
+    """Make SIGTERM what Ctrl-C is: the job goes back to the queue and the cluster goes down."""
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def log_to_stderr() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    logger = logging.getLogger("zeroshift")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)

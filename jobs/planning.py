@@ -1,0 +1,82 @@
+"""Plan: what a manifest's job is raised and run with. Nothing is created or paid for.
+
+The second step of a job's life; `jobs.quoting` adds seconds and money to it.
+"""
+
+from pathlib import Path
+
+from infra.catalogue.endpoints import find_endpoint
+from infra.errors import InfraError
+from infra.models.find import find_spec
+from infra.models.folder import BUNDLED
+from infra.models.spec import ModelSpec
+from infra.offers import find_offer
+from infra.planner.plan import Plan, make_plan
+from jobs.bucket import Store
+from jobs.errors import ManifestError
+from jobs.manifest import Manifest
+from jobs.offers import offers
+from jobs.settings import Settings
+from jobs.store_reader import reader_in
+
+AUTO, LOCAL = "auto", "local"
+FOR_RENTED = ("gpus", "regions", "spot", "deadline_s", "quantization")  # fields of hardware
+
+
+def plan_for(manifest: Manifest, settings: Settings) -> Plan:
+    """What a controller can raise and run; `ManifestError` says why there is nothing."""
+    name, hardware = manifest.hardware.offer, manifest.hardware
+    try:
+        if name == AUTO:
+            raise ManifestError(
+                'hardware.offer: "auto" can be planned (--dry-run), but not raised yet; '
+                "allowed: local"
+            )
+        offer = find_offer(name, offers(settings))
+        _check_local(manifest)
+        if offer.provider != LOCAL:
+            raise ManifestError(
+                f"hardware.offer: {name!r} can be planned (--dry-run), but not raised yet; "
+                "allowed: local"
+            )
+        image = manifest.image
+        return make_plan(
+            manifest.model, offer, hardware.replicas, image.min_pixels, image.max_pixels
+        )
+    except InfraError as error:
+        raise ManifestError(str(error)) from error
+
+
+def spec_for(store: Store, manifest: Manifest) -> ModelSpec:
+    """The model's dimensions and licence; `ManifestError` when nobody knows it."""
+    if find_endpoint(manifest.model) is not None:
+        raise ManifestError(
+            f"model: {manifest.model} is an endpoint that is paid by the token: no job runs there; "
+            "allowed: a model with weights, see zeroshift models; what it would cost says "
+            "zeroshift plan"
+        )
+    try:
+        return find_spec(
+            manifest.model,
+            lambda name: reader_in(store, name),
+            hub=True,
+            revision=manifest.revision or "main",
+        )
+    except InfraError as error:
+        raise ManifestError(str(error)) from error
+
+
+def on_hub(model: str) -> bool:
+    """Whether the model's files come from a hub rather than from a bucket or this machine."""
+    return not (model.startswith("s3://") or model in BUNDLED or Path(model).expanduser().is_dir())
+
+
+def _check_local(manifest: Manifest) -> None:
+    """What is not kept must not be asked for in silence."""
+    hardware = manifest.hardware
+    given = [name for name in FOR_RENTED if getattr(hardware, name)]
+    if hardware.offer == LOCAL and given:
+        raise ManifestError(
+            f'hardware.{given[0]}: found with offer "local", where it means nothing; allowed: '
+            'with offer "auto" or one of zeroshift offers'
+        )
