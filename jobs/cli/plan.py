@@ -10,6 +10,7 @@ from infra.catalogue.gpus import find_gpu
 from infra.catalogue.licences import find_licence
 from infra.errors import InfraError
 from infra.models.find import find_spec
+from infra.models.sources import Reader
 from infra.models.spec import ModelSpec
 from infra.planner.ask import (
     Limits,
@@ -51,7 +52,7 @@ def _plan(asked: Namespace) -> None:
         shown = endpoint_to_json(endpoint, work)
         print_json(shown) if asked.json else print_endpoint(shown)
         return
-    spec = find_spec(asked.model, hub=True)
+    spec = find_spec(asked.model, _reader, hub=True)
     warnings = _licence(spec, here)
     request = Request(spec, work, read_quantization(asked.quantization))
     if asked.on is not None:
@@ -72,6 +73,16 @@ def _show(answer: Quote, warnings: list[str], asked: Namespace) -> None:
         print_quote(shown)
     if answer.choice is None:
         fail("no offer can do this job; each says why", Exit.FAILED)
+
+
+def _reader(name: str) -> Reader | None:
+    """The reader of a model in a bucket: the one name for which a store is opened."""
+    if not name.startswith("s3://"):
+        return None
+    from jobs.cli.console import open_store
+    from jobs.store_reader import reader_in
+
+    return reader_in(open_store(check=False)[1], name)
 
 
 def _licence(spec: ModelSpec, here: Known) -> list[str]:
