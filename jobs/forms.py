@@ -28,6 +28,9 @@ Name = Annotated[str, *form(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", _WORDS)]
 Prefix = Annotated[str, *form(r"s3://[^/\s]+/(.*/)?", "s3://BUCKET/PREFIX/ with the last slash")]
 Key = Annotated[str, *form(r"s3://[^/\s]+/.*[^/]", "s3://BUCKET/KEY")]
 Index = Annotated[str, *form(r"s3://[^/\s]+/.+\.jsonl", "s3://BUCKET/NAME.jsonl")]
+ImportPath = Annotated[
+    str, *form(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "module:Model, a pydantic model to import")
+]
 Usd = Annotated[
     Decimal, Field(gt=0, le=10**9, decimal_places=6), PlainSerializer(_plain, return_type=str)
 ]

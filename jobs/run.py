@@ -23,14 +23,14 @@ from jobs.fleet import Fleet, Raised
 from jobs.limits import Limits
 from jobs.manifest import Manifest
 from jobs.offers import snapshot
-from jobs.order import Attempt, Marker, Order, Sampling
+from jobs.order import Attempt, Marker
+from jobs.orders import make_order
 from jobs.pin import pin
 from jobs.queue import dequeue
 from jobs.record import Counts, Record, RecordFile
 from jobs.settings import Settings
 from jobs.states import State
 from jobs.submission import load_manifest, plan_for
-from jobs.tasks import resolve_task
 
 
 class Stopped(Exception):
@@ -232,21 +232,3 @@ class JobRun:
 
     def change(self, **changes: object) -> None:
         self.record = self.file.change(lambda old: old.model_copy(update=changes), self.epoch)
-
-
-def make_order(record: Record, manifest: Manifest, plan: Plan) -> Order:
-    task = resolve_task(manifest.task)
-    return Order(
-        job_id=record.job_id,
-        model=str(plan.model.folder),
-        engine=plan.engine,
-        replicas=plan.nodes,
-        cpus=plan.offer.cpus,
-        prompt=task.prompt,
-        answer_schema=task.schema,
-        box_field=task.box_field,
-        sampling=Sampling(**manifest.sampling.model_dump()),
-        min_pixels=manifest.image.min_pixels,
-        max_pixels=manifest.image.max_pixels,
-        shards=record.shards,
-    )

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from jobs.manifest import PresetName, overlap
+from jobs.manifest import overlap
+from jobs.manifest_task import PresetName
 
 
 def example(value: str | int) -> Any:

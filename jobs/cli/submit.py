@@ -53,6 +53,8 @@ def submit_job(
             _show_plan(store, settings, resolved(request), as_json)
             return
         submitted = submit(store, settings, request)
+        for warning in submitted.warnings:
+            err.print(f"warning: {warning}", markup=False)
         if not wait:
             _say_queued(store, settings, submitted, as_json)
             return
@@ -72,7 +74,7 @@ def _read(source: str) -> Manifest:
 
 def _show_plan(store: Store, settings: Settings, manifest: Manifest, as_json: bool) -> None:
     plan = plan_for(manifest, settings)
-    check(store, manifest)
+    warnings = check(store, manifest)
     images, exact = _count(store, manifest)
     shown: dict[str, Any] = {
         "job_id": job_id(manifest),
@@ -86,6 +88,7 @@ def _show_plan(store: Store, settings: Settings, manifest: Manifest, as_json: bo
         "engine": plan.engine,
         "seconds": plan.seconds,
         "usd": None,
+        "warnings": list(warnings),
         "note": "seconds and usd are unknown until the planner can tell them",
     }
     if as_json:

@@ -1,0 +1,43 @@
+"""From what was asked to what the worker is told: the order of a job."""
+
+from infra.planner import Plan
+from jobs.manifest import Manifest
+from jobs.order import Order, Sampling
+from jobs.record import Record
+from jobs.tasks import resolve_task
+from jobs.tasks.task import Task
+from jobs.worst_case import default_max_tokens
+
+
+def make_order(record: Record, manifest: Manifest, plan: Plan) -> Order:
+    task = resolve_task(manifest.task)
+    return Order(
+        job_id=record.job_id,
+        model=str(plan.model.folder),
+        engine=plan.engine,
+        replicas=plan.nodes,
+        cpus=plan.offer.cpus,
+        prompt=task.prompt,
+        prompt_fields=task.fields,
+        answer_schema=task.schema,
+        answer_format=manifest.answer.answer_format(),
+        box_field=task.box_field,
+        checks=task.checks,
+        sampling=_sampling(manifest, task),
+        retry=manifest.answer.retry,
+        confidence=manifest.answer.confidence,
+        grammar_check=manifest.answer.sample(record.counts.total),
+        min_pixels=manifest.image.min_pixels,
+        max_pixels=manifest.image.max_pixels,
+        image_tokens=manifest.image.most_tokens,
+        max_pictures=manifest.inputs.pictures_per_prompt,
+        shards=record.shards,
+    )
+
+
+def _sampling(manifest: Manifest, task: Task) -> Sampling:
+    """What the manifest says, then what the task wants, then the defaults."""
+    given = manifest.sampling.model_dump(exclude_unset=True)
+    chosen = {**manifest.sampling.model_dump(), **task.sampling, **given}
+    chosen["max_tokens"] = chosen["max_tokens"] or default_max_tokens(task.schema)
+    return Sampling(**chosen)
