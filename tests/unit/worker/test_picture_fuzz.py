@@ -11,7 +11,8 @@ from PIL import Image
 
 from worker.errors import PictureError
 from worker.families import Family
-from worker.picture import ORIENTATION_TAG, Limits, Prepared, prepare
+from worker.pictures import Limits, Prepared, prepare
+from worker.pictures.stills import ORIENTATION_TAG
 
 FAMILY = Family(28, 3136, 100 * 784, "model_pixels")
 LIMITS = Limits(max_pixels=1_000_000)

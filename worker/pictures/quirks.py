@@ -1,0 +1,38 @@
+"""What single formats do that others don't: pictures that would be lost, or seen wrongly."""
+
+from PIL import Image
+
+from worker.pictures.formats import unsupported
+
+DNG_VERSION, SUBFILE_TYPE, SUBFILES = 50706, 254, 330  # TIFF tags
+THUMBNAIL = 1
+ALPHA_BITS = 0x0F  # of a TGA's flags
+
+
+def refuse_thumbnail(image: Image.Image, kind: str) -> None:
+    """Raw files of cameras are TIFFs whose first page is a thumbnail: that is not the picture."""
+    if kind != "tiff":
+        return
+    tags = image.tag_v2  # type: ignore[attr-defined]
+    if DNG_VERSION in tags:
+        raise unsupported("dng")
+    if tags.get(SUBFILE_TYPE) == THUMBNAIL and SUBFILES in tags:
+        raise unsupported("camera-raw")
+
+
+def size_inside(image: Image.Image, data: bytes, kind: str) -> tuple[int, int]:
+    """The size that will be decoded: an icon holds a file of its own, which may be another size."""
+    if kind != "ico":
+        return image.size
+    at = image.ico.entry[0].offset  # type: ignore[attr-defined]
+    if data[at : at + 4] == b"\x89PNG":
+        return int.from_bytes(data[at + 16 : at + 20]), int.from_bytes(data[at + 20 : at + 24])
+    width, height = (int.from_bytes(data[at + i : at + i + 4], "little") for i in (4, 8))
+    return width, height // 2  # picture and mask
+
+
+def without_false_alpha(image: Image.Image, data: bytes, kind: str) -> Image.Image:
+    """A TGA of 32 bits need not have alpha, and then the picture must not be seen through."""
+    if kind == "tga" and image.mode == "RGBA" and data[17] & ALPHA_BITS == 0:
+        return image.convert("RGB")
+    return image
