@@ -12,5 +12,6 @@ A shard calls `Decoders.prepare`; `prepare` does the same for one picture in thi
 
 from worker.pictures.bounds import Limits, Selection
 from worker.pictures.frames import Prepared, Unprepared, prepare, prepare_all
+from worker.pictures.pool import Decoders
 
-__all__ = ["Limits", "Prepared", "Selection", "Unprepared", "prepare", "prepare_all"]
+__all__ = ["Decoders", "Limits", "Prepared", "Selection", "Unprepared", "prepare", "prepare_all"]

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from worker.families import Family
+
 FRAMES = r"first|all|every:[1-9]\d{0,5}"
 VIDEO = r"count:[1-9]\d{0,5}|seconds:\d{1,6}(\.\d{1,3})?|scene(:0?\.\d{1,4})?"
 USUAL_CUT = 0.12  # mean change of grey, of 1, from frame to frame; a moving camera stays below
@@ -59,3 +61,12 @@ class Selection:
     @property
     def video_number(self) -> float:
         return float(self.video.partition(":")[2] or USUAL_CUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a decoder process is to do with the bytes that come with it."""
+
+    family: Family
+    limits: Limits
+    selection: Selection
