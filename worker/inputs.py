@@ -1,0 +1,158 @@
+"""One input becomes its rows: fetch, decode, ask, check. What goes wrong is a row's error."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from jobs.bucket import Store
+from jobs.order import Order, PinnedInput
+from jobs.rows import Row, RowError
+from worker.asking import Asker, Outcome, Tries
+from worker.engines.base import Engine
+from worker.errors import WorkerError
+from worker.families import Family
+from worker.fetch import fetch
+from worker.grammar_check import Comparison
+from worker.pictures import Limits, Prepared, Unprepared, prepare
+from worker.timing import Clock
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a replica keeps for all its shards; `slots` bounds the inputs in flight."""
+
+    store: Store
+    engine: Engine
+    family: Family
+    limits: Limits
+    threads: ThreadPoolExecutor
+    slots: asyncio.Semaphore | None = None
+
+    async def in_thread(self, call: Callable[..., T], *arguments: object) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, call, *arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class InputRun:
+    """The work on one input; `place` is its own in all jobs, `turn` that of this attempt at it."""
+
+    tools: Tools
+    order: Order
+    pinned: PinnedInput
+    place: str
+    turn: str
+    attempt: int
+    comparison: Comparison | None = None
+
+    async def rows(self) -> list[Row]:
+        """One row, or one for each frame; never none, and never an exception of a picture's."""
+        if self.tools.slots is None:
+            return await self._rows()
+        async with self.tools.slots:
+            return await self._rows()
+
+    async def _rows(self) -> list[Row]:
+        clock = Clock()
+        try:
+            frames = await self._frames(clock)
+        except WorkerError as error:
+            return [self._failed(error, clock, [], Tries())]
+        return await asyncio.gather(*(self._row(frame, clock) for frame in frames))
+
+    async def _frames(self, clock: Clock) -> list[list[Prepared] | Unprepared]:
+        """The pictures of each row: frames of one file, or all the pictures of a group at once."""
+        fault = self.pinned.fault
+        if fault is not None:
+            raise WorkerError(fault.code, "pin", fault.message)
+        found: list[Prepared | Unprepared] = []
+        for each in self.pinned.objects:
+            data = await self.tools.in_thread(fetch, self.tools.store, each)
+            clock.lap("fetch_s")
+            found += await self._decoded(data)
+            clock.lap("decode_s")
+        if self.pinned.group is None and not self.pinned.others:
+            return [each if isinstance(each, Unprepared) else [each] for each in found]
+        for each in found:
+            if isinstance(each, Unprepared):
+                raise each.error
+        return [[each for each in found if isinstance(each, Prepared)]]
+
+    async def _decoded(self, data: bytes) -> Sequence[Prepared | Unprepared]:
+        family = self.tools.family.narrowed(self.order.image_tokens)
+        return [await self.tools.in_thread(prepare, data, family, self.tools.limits)]
+
+    async def _row(self, frame: list[Prepared] | Unprepared, clock: Clock) -> Row:
+        tries = Tries()
+        if isinstance(frame, Unprepared):
+            return self._failed(frame.error, clock, [], tries, frame=frame.frame)
+        try:
+            asker = Asker(self.tools.engine, self.tools.family, self.order)
+            name = f"{self.place}.{frame[0].frame}/{self.turn}"
+            outcome = await asker.ask(name, frame, self.pinned.fields, tries)
+            if self.comparison is not None:
+                question = asker.question(name, frame, self.pinned.fields)
+                await self.comparison.compare(asker, question, tries.answers[-1].text)
+        except WorkerError as error:
+            return self._failed(error, clock, frame, tries)
+        return self._answered(outcome, clock, frame, tries)
+
+    def _answered(self, outcome: Outcome, clock: Clock, frame: list[Prepared], tries: Tries) -> Row:
+        return self._make(
+            clock,
+            frame,
+            tries,
+            status="ok",
+            output=outcome.output,
+            boxes=outcome.boxes,
+            confidence=outcome.confidence,
+        )
+
+    def _failed(
+        self,
+        error: WorkerError,
+        clock: Clock,
+        frame: list[Prepared],
+        tries: Tries,
+        **more: Any,
+    ) -> Row:
+        said = RowError(
+            code=error.code,
+            stage=error.stage,
+            message=str(error),
+            retryable=error.retryable,
+            detail=error.detail,
+            raw=error.raw,
+        )
+        return self._make(clock, frame, tries, status="error", error=said, **more)
+
+    def _make(self, clock: Clock, frame: list[Prepared], tries: Tries, **result: Any) -> Row:
+        pinned, facts = self.pinned, [each.facts for each in frame]
+        alone = len(pinned.objects) == 1
+        values: dict[str, Any] = {
+            "key": pinned.address,
+            "version": pinned.etag,
+            "frame": frame[0].frame if frame and alone else 0,
+            "time_s": frame[0].time_s if frame and alone else None,
+            "group": pinned.group,
+            "keys": () if pinned.group is None and alone else _keys(pinned),
+            "fields": pinned.fields,
+            "warnings": tuple(dict.fromkeys(note for each in frame for note in each.warnings)),
+            "image": facts[0] if facts else None,
+            "images": () if alone else facts,
+            "usage": tries.usage(),
+            "timing": clock.timing(
+                generate_s=sum(each.generate_s for each in tries.answers),
+                queue_s=sum(each.queue_s for each in tries.answers),
+            ),
+            "attempt": self.attempt,
+        }
+        return Row(**{**values, **result})
+
+
+def _keys(pinned: PinnedInput) -> tuple[str, ...]:
+    return tuple(each.address for each in pinned.objects)
