@@ -11,7 +11,8 @@ A shard calls `Decoders.prepare`; `prepare` does the same for one picture in thi
 """
 
 from worker.pictures.bounds import Limits, Selection
-from worker.pictures.frames import Prepared, Unprepared, prepare, prepare_all
+from worker.pictures.frames import Unprepared, prepare, prepare_all
 from worker.pictures.pool import Decoders
+from worker.pictures.stills import Prepared
 
 __all__ = ["Decoders", "Limits", "Prepared", "Selection", "Unprepared", "prepare", "prepare_all"]

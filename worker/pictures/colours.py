@@ -4,6 +4,8 @@ Colours come after the resize, where there are fewer pixels; depth and palettes 
 """
 
 import io
+from collections.abc import Sequence
+from typing import Any
 
 from PIL import Image, ImageCms
 
@@ -23,7 +25,7 @@ def to_srgb(
     size: tuple[int, int],
     covered: Box | None,
     background: tuple[int, int, int],
-    stored: object,
+    stored: Sequence[Any],
     noted: list[str],
 ) -> Image.Image:
     """The loaded `image` as RGB of `size`; what could not be kept is added to `noted`.
@@ -50,7 +52,7 @@ def _ambiguous(image: Image.Image) -> bool:
     return image.mode == "CMYK" and image.format in ("JPEG", "MPO") and "adobe" not in image.info
 
 
-def _resizable(image: Image.Image, stored: object) -> Image.Image:
+def _resizable(image: Image.Image, stored: Sequence[Any]) -> Image.Image:
     """The same picture in a mode whose values may be mixed."""
     if is_wide(image):
         return to_8_bits(image, stored)

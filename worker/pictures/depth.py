@@ -3,7 +3,8 @@
 In strips, so that a picture of 100 megapixels is never held as 8-byte numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -18,12 +19,17 @@ def is_wide(image: Image.Image) -> bool:
     return image.mode.startswith(("I", "F"))
 
 
-def was_deep(tiles: object) -> bool:
-    """Whether Pillow reads more than 8 bits a value, of which it keeps the upper ones."""
-    return any(mark in str(tiles) for mark in (";16", ";12", ";10"))
+def was_deep(tiles: Sequence[Any]) -> bool:
+    """Whether Pillow reads more than 8 bits a value, of which it keeps 8.
+
+    tiles   what Pillow is about to read: their arguments are a raw mode, or of a PPM also its top
+    """
+    said = str([tile.args for tile in tiles])
+    tops = [tile.args[1] for tile in tiles if tile.codec_name == "ppm"]
+    return any(mark in said for mark in (";16", ";12", ";10")) or any(top > 255 for top in tops)
 
 
-def to_8_bits(image: Image.Image, stored: object = "") -> Image.Image:
+def to_8_bits(image: Image.Image, stored: Sequence[Any] = ()) -> Image.Image:
     """`L`, or `LA` where a value stands for transparent; `stored` is how the file holds pixels."""
     white = _white(image, str(stored))
     out = np.empty((image.height, image.width), np.uint8)
@@ -49,7 +55,8 @@ def _strips(image: Image.Image) -> Iterator[tuple[int, np.ndarray]]:
 
 def _scaled(values: np.ndarray, white: float) -> np.ndarray:
     shares = np.nan_to_num(values.astype(np.float32) / white, nan=0, posinf=1, neginf=0)
-    return (np.clip(shares, 0, 1) * 255 + 0.5).astype(np.uint8)
+    scaled: np.ndarray = (np.clip(shares, 0, 1) * 255 + 0.5).astype(np.uint8)
+    return scaled
 
 
 def _white(image: Image.Image, stored: str) -> float:

@@ -6,18 +6,34 @@ from worker.pictures.formats import unsupported
 
 DNG_VERSION, SUBFILE_TYPE, SUBFILES = 50706, 254, 330  # TIFF tags
 THUMBNAIL = 1
+BITS, PLANES, APART = 258, 284, 2
 ALPHA_BITS = 0x0F  # of a TGA's flags
 
 
-def refuse_thumbnail(image: Image.Image, kind: str) -> None:
-    """Raw files of cameras are TIFFs whose first page is a thumbnail: that is not the picture."""
+def refuse_misread(image: Image.Image, kind: str) -> None:
+    """`PictureError` for TIFFs of which Pillow would make another picture than they are.
+
+    Of a camera's raw file, the first page is a thumbnail. Of planes of 16 bits, it reads each value
+    as two.
+    """
     if kind != "tiff":
         return
     tags = image.tag_v2  # type: ignore[attr-defined]
+    if tags.get(PLANES) == APART and max(tags.get(BITS, (1,))) > 8 and len(tags.get(BITS, ())) > 1:
+        raise unsupported(kind, "colours stand in planes of more than 8 bits")
     if DNG_VERSION in tags:
         raise unsupported("dng")
     if tags.get(SUBFILE_TYPE) == THUMBNAIL and SUBFILES in tags:
         raise unsupported("camera-raw")
+
+
+def learn_tiffs() -> None:
+    """Grey of 16 bits whose zero is white: Pillow knows it in one byte order only."""
+    from PIL import TiffImagePlugin
+
+    TiffImagePlugin.OPEN_INFO.setdefault(
+        (TiffImagePlugin.MM, 0, (1,), 1, (16,), ()), ("I;16B", "I;16B")
+    )
 
 
 def size_inside(image: Image.Image, data: bytes, kind: str) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PIL import Image
+from PIL import Image, ImageFile
 
 from jobs.rows import ImageFacts
 from worker.errors import PictureError
@@ -19,7 +19,7 @@ from worker.pictures.colours import Box, to_srgb
 from worker.pictures.costs import decode_mib
 from worker.pictures.faults import broken
 from worker.pictures.formats import STILLS, unsupported
-from worker.pictures.quirks import refuse_thumbnail, size_inside, without_false_alpha
+from worker.pictures.quirks import learn_tiffs, refuse_misread, size_inside, without_false_alpha
 
 Admit = Callable[[int, float], None]  # frame, MiB
 Size = tuple[int, int]
@@ -60,28 +60,35 @@ class Prepared:
     time_s: float | None = None
 
 
-def open_still(data: bytes, kind: str, limits: Limits) -> Image.Image:
+def open_still(data: bytes, kind: str, limits: Limits) -> ImageFile.ImageFile:
     """The header of `data`; nothing is decoded yet. `PictureError` when it can't be read."""
     try:
         importlib.import_module(STILLS[kind])
     except ImportError as error:
         raise unsupported(kind) from error
+    if kind == "tiff":
+        learn_tiffs()
     plugin = "HEIF" if kind == "heic" else kind.upper()
     try:
         # The plugin itself and not `Image.open`, which swallows why it can't read the file.
-        image: Image.Image = Image.OPEN[plugin][0](io.BytesIO(data), "")
+        image: ImageFile.ImageFile = Image.OPEN[plugin][0](io.BytesIO(data), "")
     except Exception as error:  # decoders raise anything on a broken header
         raise broken(error, data, kind) from error
-    refuse_thumbnail(image, kind)
     refuse_large(size_inside(image, data, kind), limits)
     return image
 
 
 def prepare_still(
-    image: Image.Image, data: bytes, kind: str, family: Family, limits: Limits, admit: Admit
+    image: ImageFile.ImageFile,
+    data: bytes,
+    kind: str,
+    family: Family,
+    limits: Limits,
+    admit: Admit,
 ) -> Prepared:
     """The frame that `image` stands at, decoded for a model of `family`."""
     whole, tiles, orientation = image.size, list(image.tile), _orientation(image)
+    refuse_misread(image, kind)
     refuse_large(whole, limits)
     family.model_size(*whole)  # refuses what is too thin, before it is decoded
     covered = _draft(image, orientation, family) if kind == "jpeg" else None

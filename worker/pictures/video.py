@@ -107,7 +107,7 @@ def _prepared(
     upright = turned(stored, orientation)
     size = family.model_size(*upright)
     noted = _noted(frame, stream)
-    flat = to_srgb(_rgb(frame), turned(size, orientation), None, limits.background, "", noted)
+    flat = to_srgb(_rgb(frame), turned(size, orientation), None, limits.background, (), noted)
     seen = flat if orientation == 1 else flat.transpose(TURNS[orientation])
     facts = ImageFacts(
         format=kind,
