@@ -17,7 +17,7 @@ from jobs.rows import ImageFacts
 from worker.errors import PictureError, ShardFailed
 from worker.pictures.bounds import Job
 from worker.pictures.budget import Share
-from worker.pictures.frames import Unprepared
+from worker.pictures.frames import Frame, Unprepared
 from worker.pictures.stills import Prepared
 
 CHILD = "worker.pictures.child"
@@ -47,7 +47,7 @@ class Work:
 
     def __init__(self, job: Job, data: bytes) -> None:
         self.job, self.data = job, data
-        self.frames: list[Prepared | Unprepared] = []
+        self.frames: list[Frame] = []
         self.frame = 0
 
 

@@ -24,6 +24,9 @@ class Unprepared:
     error: PictureError
 
 
+Frame = Prepared | Unprepared
+
+
 def _at_once(frame: int, mib: float) -> None:
     """Nobody to wait for."""
 
@@ -42,27 +45,25 @@ def prepare_all(
     limits: Limits,
     selection: Selection,
     admit: Admit = _at_once,
-) -> Iterator[Prepared | Unprepared]:
+) -> Iterator[Frame]:
     """The frames of `data` that are wanted; `PictureError` when the file as a whole is no use."""
     if len(data) > limits.max_bytes:
         raise PictureError(
             "file_too_large", f"{len(data)} bytes; allowed: up to {limits.max_bytes}"
         )
     kind = sniff(data)
+    read = _stills
     if kind in CLIPS:
-        from worker.pictures.video import sample  # FFmpeg's libraries: only where there is a video
+        from worker.pictures.video import sample as read  # FFmpeg: only where there is a video
+    try:
+        yield from _bounded(read(data, kind, family, limits, selection, admit), limits)
+    except PictureError:
+        raise
+    except Exception as error:  # decoders raise anything, and leave anything behind
+        raise broken(error, data, kind) from error
 
-        frames: Iterator[Prepared | Unprepared] = sample(
-            data, kind, family, limits, selection, admit
-        )
-    else:
-        frames = _stills(data, kind, family, limits, selection, admit)
-    return _bounded(frames, limits)
 
-
-def _bounded(
-    frames: Iterator[Prepared | Unprepared], limits: Limits
-) -> Iterator[Prepared | Unprepared]:
+def _bounded(frames: Iterator[Frame], limits: Limits) -> Iterator[Frame]:
     pixels = 0
     for count, frame in enumerate(frames, 1):
         if isinstance(frame, Prepared):
@@ -77,7 +78,7 @@ def _bounded(
 
 def _stills(
     data: bytes, kind: str, family: Family, limits: Limits, selection: Selection, admit: Admit
-) -> Iterator[Prepared | Unprepared]:
+) -> Iterator[Frame]:
     image = open_still(data, kind, limits)
     count = _count(image, data, kind) if selection.step else 1
     if count == 1:

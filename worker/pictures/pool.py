@@ -6,14 +6,14 @@
 import os
 import queue
 import signal
+import threading
 
 from worker.errors import PictureError
 from worker.families import Family
 from worker.pictures.bounds import Job, Limits, Selection
 from worker.pictures.budget import Budget, Share
 from worker.pictures.decoder import Decoder, Died, TimedOut, Work
-from worker.pictures.frames import Unprepared
-from worker.pictures.stills import Prepared
+from worker.pictures.frames import Frame, Unprepared
 
 DEATHS = 2  # of decoders that one file may cost: the first may have been another's fault
 MEMORY_MIB = 3072  # address space of one decoder: 200 megapixels with alpha fit
@@ -36,6 +36,7 @@ class Decoders:
         self._free: queue.LifoQueue[Decoder] = queue.LifoQueue()
         for decoder in self._all:
             self._free.put(decoder)
+        self._turn = threading.Lock()
 
     @property
     def pids(self) -> list[int]:
@@ -48,19 +49,20 @@ class Decoders:
         family: Family,
         limits: Limits,
         selection: Selection = Selection(),  # noqa: B008  # frozen
-    ) -> list[Prepared | Unprepared]:
+    ) -> list[Frame]:
         """The wanted frames of `data`, at least one; `PictureError` when there is none.
 
         Of a file whose decoder crashes or hangs on a later frame, the frames before it are kept.
         `ShardFailed` when no decoder can be started.
         """
-        decoder = self._free.get()
+        with self._turn:  # else who comes back at once passes those who wait
+            decoder = self._free.get()
         try:
             return self._prepared(decoder, Job(family, limits, selection), data)
         finally:
             self._free.put(decoder)
 
-    def _prepared(self, decoder: Decoder, job: Job, data: bytes) -> list[Prepared | Unprepared]:
+    def _prepared(self, decoder: Decoder, job: Job, data: bytes) -> list[Frame]:
         for death in range(1, DEATHS + 1):
             work = Work(job, data)
             try:
@@ -89,7 +91,7 @@ def _crash(died: Died) -> PictureError:
     return PictureError(code, f"{died}, {DEATHS} times with this picture")
 
 
-def _kept(work: Work, error: PictureError) -> list[Prepared | Unprepared]:
+def _kept(work: Work, error: PictureError) -> list[Frame]:
     if not work.frames:
         raise error
     return [*work.frames, Unprepared(work.frame, error)]

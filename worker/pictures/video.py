@@ -18,7 +18,6 @@ from worker.families import Family
 from worker.pictures.bounds import Limits, Selection
 from worker.pictures.colours import to_srgb
 from worker.pictures.cuts import is_cut
-from worker.pictures.faults import broken
 from worker.pictures.formats import unsupported
 from worker.pictures.stills import TURNS, Admit, Prepared, refuse_large, turned
 from worker.pictures.timeline import Timeline, frames_at, scene_starts, spread
@@ -41,11 +40,8 @@ def sample(
         raise unsupported(kind) from error
     if is_cut(data, kind):
         raise PictureError("image_truncated", f"the {kind} is shorter than it says")
-    try:
-        with av.open(io.BytesIO(data), format=DEMUXERS[kind]) as container:
-            yield from _sampled(container, kind, family, limits, selection, admit)
-    except (av.FFmpegError, ValueError, EOFError, MemoryError) as error:
-        raise broken(error, data, kind) from error
+    with av.open(io.BytesIO(data), format=DEMUXERS[kind]) as container:
+        yield from _sampled(container, kind, family, limits, selection, admit)
 
 
 def _sampled(
@@ -59,6 +55,8 @@ def _sampled(
     if not container.streams.video:
         raise PictureError("not_an_image", f"the {kind} holds no video")
     stream = container.streams.video[0]
+    if stream.codec_context is None:
+        raise unsupported(kind, "there is no decoder for its codec")
     stream.codec_context.thread_count = 1
     size = (stream.codec_context.width, stream.codec_context.height)
     refuse_large(size, limits)
