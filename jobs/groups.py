@@ -20,7 +20,7 @@ def grouped(pinned: Iterable[PinnedInput], inputs: Inputs) -> list[PinnedInput]:
     An input without a group, or a group too large, carries its fault: a row says so.
     """
     if inputs.group_by is None:
-        return [_within(each, inputs.pictures_per_prompt) for each in pinned]
+        return [_within(each, inputs.most_pictures) for each in pinned]
     name_of = _naming(inputs.group_by)
     groups: dict[str, list[PinnedInput]] = {}
     for number, each in enumerate(pinned):
@@ -62,7 +62,7 @@ def _one(name: str, found: list[PinnedInput], inputs: Inputs) -> PinnedInput:
     for one in reversed(found):  # where they differ, the first picture's count
         fields |= one.fields
     whole = first.model_copy(update={"group": name, "others": others, "fields": fields})
-    return _within(whole, inputs.pictures_per_prompt)
+    return _within(whole, inputs.most_pictures)
 
 
 def _within(pinned: PinnedInput, most: int) -> PinnedInput:

@@ -121,8 +121,8 @@ class Inputs(_Part):
         return self
 
     @property
-    def pictures_per_prompt(self) -> int:
-        """The most pictures that one prompt may hold: what an engine must be set up for."""
+    def most_pictures(self) -> int:
+        """Of one group; of one line of an index without `group_by`."""
         return self.max_pictures or (1 if self.group_by is None else PICTURES_PER_GROUP)
 
     @property
@@ -158,6 +158,22 @@ class ImageOptions(_Part):
         default=None,
         description="low: at most 256 tokens a picture; auto: as many as it has pixels for, at "
         "most 1280; high: as many as it has pixels for, as far as the model goes.",
+    )
+
+    frames: str = Field(
+        default="first",
+        pattern=r"^(first|all|every:[1-9]\d{0,5})$",
+        description="Which pages of a document and frames of an animation: first, all, every:N.",
+    )
+    video: str = Field(
+        default="count:8",
+        pattern=r"^(count:[1-9]\d{0,5}|seconds:\d{1,6}(\.\d{1,3})?|scene(:0?\.\d{1,4})?)$",
+        description="Which moments of a video: count:N, evenly spread; seconds:S, one each; scene, "
+        "the first of each.",
+    )
+    together: bool = Field(
+        default=False,
+        description="All wanted frames of a file in one prompt and one row, instead of a row each.",
     )
 
     @model_validator(mode="after")
@@ -227,6 +243,12 @@ class Manifest(_Part):
     idempotency_key: Filled | None = Field(
         default=None, description="Two requests with the same name and key are one job."
     )
+
+    @property
+    def pictures_per_prompt(self) -> int:
+        """The most pictures that one prompt may hold: what an engine must be set up for."""
+        grouped = self.inputs.group_by is not None or self.image.together
+        return self.inputs.max_pictures or (PICTURES_PER_GROUP if grouped else 1)
 
     @model_validator(mode="after")
     def _output_apart(self) -> Self:

@@ -45,6 +45,9 @@ class Order(_Noun):
     confidence      whether rows tell the probability of each chosen value
     grammar_check   how many pictures of the first shard are asked without the grammar too
     image_tokens    the most tokens that a picture may take; None is the pixel bounds alone
+    frames          which pages and animation frames: first, all, every:N
+    video           which moments of a clip: count:N, seconds:S, scene
+    together        whether all frames of a file stand in one prompt, for one row
     max_pictures    pictures in one prompt; a group with more is that row's error
     """
 
@@ -68,6 +71,9 @@ class Order(_Noun):
     min_pixels: int | None
     max_pixels: int | None
     image_tokens: int | None = None
+    frames: str = "first"
+    video: str = "count:8"
+    together: bool = False
     max_pictures: int = 1
     shards: int
     start_s: float = 600.0

@@ -1,5 +1,7 @@
 """From what was asked to what the worker is told: the order of a job."""
 
+from typing import Any
+
 from infra.planner import Plan
 from jobs.manifest import Manifest
 from jobs.order import Order, Sampling
@@ -14,7 +16,7 @@ def make_order(record: Record, manifest: Manifest, plan: Plan) -> Order:
     return Order(
         job_id=record.job_id,
         model=str(plan.model.folder),
-        engine=plan.engine,
+        engine=_engine(manifest, plan),
         replicas=plan.nodes,
         cpus=plan.offer.cpus,
         prompt=task.prompt,
@@ -30,9 +32,19 @@ def make_order(record: Record, manifest: Manifest, plan: Plan) -> Order:
         min_pixels=manifest.image.min_pixels,
         max_pixels=manifest.image.max_pixels,
         image_tokens=manifest.image.most_tokens,
-        max_pictures=manifest.inputs.pictures_per_prompt,
+        frames=manifest.image.frames,
+        video=manifest.image.video,
+        together=manifest.image.together,
+        max_pictures=manifest.pictures_per_prompt,
         shards=record.shards,
     )
+
+
+def _engine(manifest: Manifest, plan: Plan) -> dict[str, Any]:
+    """The planner's settings, with room for as many pictures as one prompt may hold."""
+    limits = dict(plan.engine.get("limit_mm_per_prompt", {}))
+    limits["image"] = max(limits.get("image", 1), manifest.pictures_per_prompt)
+    return {**plan.engine, "limit_mm_per_prompt": limits}
 
 
 def _sampling(manifest: Manifest, task: Task) -> Sampling:

@@ -25,7 +25,7 @@ SHARDS_WANTED = 16  # enough for an even load and for progress that moves
 
 def pin(store: Store, paths: JobPaths, inputs: Inputs, shard_size: int | None) -> tuple[int, int]:
     """Write the shards' inputs; answers how many inputs and shards there are."""
-    pinned = grouped(_inputs(store, inputs), inputs)
+    pinned = pinned_inputs(store, inputs)
     size = shard_size or min(LARGEST_SHARD, max(SMALLEST_SHARD, -(-len(pinned) // SHARDS_WANTED)))
     shards = 0
     for shard, part in enumerate(_chunks(pinned, size)):
@@ -34,6 +34,11 @@ def pin(store: Store, paths: JobPaths, inputs: Inputs, shard_size: int | None) -
         store.write(paths.inputs_of(shard), body.encode(), "application/jsonl")
         shards = shard + 1
     return len(pinned), shards
+
+
+def pinned_inputs(store: Store, inputs: Inputs, most: int | None = None) -> list[PinnedInput]:
+    """The inputs as they are now, or the first `most` pictures of them; groups in one input."""
+    return grouped(islice(_inputs(store, inputs), most), inputs)
 
 
 def _inputs(store: Store, inputs: Inputs) -> Iterator[PinnedInput]:

@@ -49,10 +49,11 @@ class Family:
 
     def narrowed(self, tokens: int | None) -> "Family":
         """This family with at most so many tokens a picture; pictures below it stay as they are."""
-        if tokens is None:
+        if tokens is None or tokens * self.factor**2 >= self.max_pixels:
             return self
-        most = min(self.max_pixels, tokens * self.factor**2)
-        return replace(self, max_pixels=most, min_pixels=min(self.min_pixels, most))
+        most = tokens * self.factor**2
+        # A tiny picture is enlarged to the minimum, rounded up: that must stay below the budget.
+        return replace(self, max_pixels=most, min_pixels=min(self.min_pixels, most // 4))
 
     def model_size(self, width: int, height: int) -> tuple[int, int]:
         """The size at which a `width` x `height` picture is seen: Qwen's published smart_resize.

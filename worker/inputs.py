@@ -15,7 +15,7 @@ from worker.errors import WorkerError
 from worker.families import Family
 from worker.fetch import fetch
 from worker.grammar_check import Comparison
-from worker.pictures import Limits, Prepared, Unprepared, prepare
+from worker.pictures import Decoders, Limits, Prepared, Selection, Unprepared, prepare_all
 from worker.timing import Clock
 
 T = TypeVar("T")
@@ -23,7 +23,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a replica keeps for all its shards; `slots` bounds the inputs in flight."""
+    """What a replica keeps for all its shards.
+
+    slots      bounds the inputs in flight
+    decoders   processes that decode; without them it is done here, where a crash is everybody's
+    """
 
     store: Store
     engine: Engine
@@ -31,6 +35,7 @@ class Tools:
     limits: Limits
     threads: ThreadPoolExecutor
     slots: asyncio.Semaphore | None = None
+    decoders: Decoders | None = None
 
     async def in_thread(self, call: Callable[..., T], *arguments: object) -> T:
         loop = asyncio.get_running_loop()
@@ -75,16 +80,25 @@ class InputRun:
             clock.lap("fetch_s")
             found += await self._decoded(data)
             clock.lap("decode_s")
-        if self.pinned.group is None and not self.pinned.others:
+        if not self._is_together:
             return [each if isinstance(each, Unprepared) else [each] for each in found]
-        for each in found:
-            if isinstance(each, Unprepared):
-                raise each.error
-        return [[each for each in found if isinstance(each, Prepared)]]
+        return [_all_of(found, self.order.max_pictures)]
+
+    @property
+    def _is_together(self) -> bool:
+        """Whether all that was found stands in one prompt."""
+        return self.order.together or self.pinned.group is not None or bool(self.pinned.others)
 
     async def _decoded(self, data: bytes) -> Sequence[Prepared | Unprepared]:
-        family = self.tools.family.narrowed(self.order.image_tokens)
-        return [await self.tools.in_thread(prepare, data, family, self.tools.limits)]
+        tools, order = self.tools, self.order
+        wanted = (
+            tools.family.narrowed(order.image_tokens),
+            tools.limits,
+            Selection(order.frames, order.video),
+        )
+        if tools.decoders is not None:
+            return await tools.in_thread(tools.decoders.prepare, data, *wanted)
+        return await tools.in_thread(_decoded_here, data, *wanted)
 
     async def _row(self, frame: list[Prepared] | Unprepared, clock: Clock) -> Row:
         tries = Tries()
@@ -132,14 +146,14 @@ class InputRun:
 
     def _make(self, clock: Clock, frame: list[Prepared], tries: Tries, **result: Any) -> Row:
         pinned, facts = self.pinned, [each.facts for each in frame]
-        alone = len(pinned.objects) == 1
+        alone = not self._is_together
         values: dict[str, Any] = {
             "key": pinned.address,
             "version": pinned.etag,
             "frame": frame[0].frame if frame and alone else 0,
             "time_s": frame[0].time_s if frame and alone else None,
             "group": pinned.group,
-            "keys": () if pinned.group is None and alone else _keys(pinned),
+            "keys": () if alone else tuple(each.address for each in pinned.objects),
             "fields": pinned.fields,
             "warnings": tuple(dict.fromkeys(note for each in frame for note in each.warnings)),
             "image": facts[0] if facts else None,
@@ -154,5 +168,16 @@ class InputRun:
         return Row(**{**values, **result})
 
 
-def _keys(pinned: PinnedInput) -> tuple[str, ...]:
-    return tuple(each.address for each in pinned.objects)
+def _all_of(found: Sequence[Prepared | Unprepared], most: int) -> list[Prepared]:
+    """All the pictures of one prompt, or the error of the one that is missing."""
+    if len(found) > most:
+        message = f"{len(found)} pictures in one prompt; allowed: up to {most}"
+        raise WorkerError("group_too_large", "decode", message)
+    for each in found:
+        if isinstance(each, Unprepared):
+            raise each.error
+    return [each for each in found if isinstance(each, Prepared)]
+
+
+def _decoded_here(data: bytes, *wanted: Any) -> list[Prepared | Unprepared]:
+    return list(prepare_all(data, *wanted))

@@ -17,7 +17,7 @@ from worker.engines import make_engine
 from worker.engines.base import Engine, EngineOptions
 from worker.engines.lasting import LastingEngine
 from worker.families import load_family
-from worker.pictures import Limits
+from worker.pictures import Decoders, Limits
 from worker.shard import ShardRun, Tools
 
 THREADS = 8  # fetching waits on the network and decoding releases the interpreter
@@ -35,6 +35,7 @@ class Replica:
         os.environ["OMP_NUM_THREADS"] = str(cpus)
         self._store = Store(StoreOptions(**store), connections=2 * THREADS)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="shard")
+        self._decoders = Decoders(cpus)
         self._slots = asyncio.Semaphore(AHEAD * int(settings.get("max_num_seqs", SEQUENCES)))
         self._engine: Engine = LastingEngine(
             lambda options: make_engine(engine, options), EngineOptions(model, settings)
@@ -57,3 +58,4 @@ class Replica:
 
     def __del__(self) -> None:  # Serve's hook for the end of a replica
         self._engine.stop()
+        self._decoders.close()

@@ -21,6 +21,7 @@ from jobs.cli.console import (
     out,
     print_json,
 )
+from jobs.cli.evaluate import evaluate_command
 from jobs.cli.summary import print_bill, print_clusters, print_jobs, print_summary
 from jobs.close import rows_of
 from jobs.controller import Controller
@@ -39,6 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Scale-to-zero batch work for vision-language models.",
 )
+app.command("evaluate")(evaluate_command)
 Job = Annotated[str, typer.Argument(help="The job's id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 
