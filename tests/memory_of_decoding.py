@@ -15,7 +15,7 @@ import psutil
 from worker.families import Family
 from worker.pictures import Decoders, Limits
 
-LOOK_S = 0.01
+LOOK_S = 0.02
 FAMILY = Family(28, 3136, 1280 * 28 * 28, "model_pixels")
 MIB = 1 << 20
 

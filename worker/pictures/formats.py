@@ -87,7 +87,8 @@ def _iso_media(data: bytes) -> str | None:
 def _svg(data: bytes) -> str | None:
     start = data[:4096].lower()
     text = start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-    return "svg" if text and b"<svg" in start and b"<html" not in start else None
+    page = b"<html" in start or b"<!doctype html" in start
+    return "svg" if text and b"<svg" in start and not page else None
 
 
 def _bmp(data: bytes) -> str | None:

@@ -36,11 +36,15 @@ def learn_tiffs() -> None:
     )
 
 
-def size_inside(image: Image.Image, data: bytes, kind: str) -> tuple[int, int]:
-    """The size that will be decoded: an icon holds a file of its own, which may be another size."""
-    if kind != "ico":
-        return image.size
-    at = image.ico.entry[0].offset  # type: ignore[attr-defined]
+def largest_inside(data: bytes) -> tuple[int, int]:
+    """The largest size that an icon holds: files of their own, which Pillow decodes on opening."""
+    count = int.from_bytes(data[4:6], "little")
+    places = [data[18 + 16 * i : 22 + 16 * i] for i in range(count)]
+    sizes = [_size_at(data, int.from_bytes(place, "little")) for place in places]
+    return max(sizes, key=lambda size: size[0] * size[1], default=(0, 0))
+
+
+def _size_at(data: bytes, at: int) -> tuple[int, int]:
     if data[at : at + 4] == b"\x89PNG":
         return int.from_bytes(data[at + 16 : at + 20]), int.from_bytes(data[at + 20 : at + 24])
     width, height = (int.from_bytes(data[at + i : at + i + 4], "little") for i in (4, 8))

@@ -19,7 +19,7 @@ from worker.pictures.colours import Box, to_srgb
 from worker.pictures.costs import decode_mib
 from worker.pictures.faults import broken
 from worker.pictures.formats import STILLS, unsupported
-from worker.pictures.quirks import learn_tiffs, refuse_misread, size_inside, without_false_alpha
+from worker.pictures.quirks import largest_inside, learn_tiffs, refuse_misread, without_false_alpha
 
 Admit = Callable[[int, float], None]  # frame, MiB
 Size = tuple[int, int]
@@ -67,6 +67,8 @@ def open_still(data: bytes, kind: str, limits: Limits) -> ImageFile.ImageFile:
         importlib.import_module(STILLS[kind])
     except ImportError as error:
         raise unsupported(kind) from error
+    if kind == "ico":
+        refuse_large(largest_inside(data), limits)
     if kind == "tiff":
         learn_tiffs()
     plugin = "HEIF" if kind == "heic" else kind.upper()
@@ -75,7 +77,6 @@ def open_still(data: bytes, kind: str, limits: Limits) -> ImageFile.ImageFile:
         image: ImageFile.ImageFile = Image.OPEN[plugin][0](io.BytesIO(data), "")
     except Exception as error:  # decoders raise anything on a broken header
         raise broken(error, data, kind) from error
-    refuse_large(size_inside(image, data, kind), limits)
     return image
 
 
