@@ -17,7 +17,7 @@ from typing import Any
 from jobs.schema_walk import json_path, nodes
 from jobs.worst_case import worst_case
 
-COMPILER_TIMEOUT_S = 60
+COMPILER_TIMEOUT_S = 120
 FORMATS = {
     *("email", "date", "time", "date-time", "duration", "ipv4", "ipv6", "hostname", "uuid"),
     *("uri", "uri-reference", "uri-template", "json-pointer", "relative-json-pointer"),
@@ -31,7 +31,7 @@ IGNORED = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`refused`: the engine can't use the schema; `ignored` and `unbounded` are warnings."""
+    """`refused`: the engine can't use it; `ignored`, `unbounded` and `untried` are warnings."""
 
     path: str
     keyword: str
@@ -44,12 +44,14 @@ class Finding:
 
 
 def lint(schema: dict[str, Any], compiler: bool = True) -> list[Finding]:
-    """Findings in the order of the schema, each place and keyword once."""
-    found = {(each.path, each.keyword): each for each in _by_table(schema)}
-    if compiler:
-        found |= {(each.path, each.keyword): each for each in _by_compiler(schema)}
-    found |= {(each.path, each.keyword): each for each in _without_end(schema)}
-    return list(found.values())
+    """Findings, each place, keyword and kind once; none within what is ignored as a whole."""
+    found = [*_by_table(schema), *(_by_compiler(schema) if compiler else ())]
+    found += _without_end(schema)
+    ignored = tuple(
+        f"{each.path}.{each.keyword}" for each in found if each.kind == "ignored" and each.keyword
+    )
+    once = {(each.path, each.keyword, each.kind): each for each in found}
+    return [each for each in once.values() if not each.path.startswith(ignored)]
 
 
 def _by_table(schema: dict[str, Any]) -> Iterator[Finding]:
@@ -83,7 +85,7 @@ def _ignored(path: str, keyword: str) -> Finding:
 
 
 def _by_compiler(schema: dict[str, Any]) -> Iterator[Finding]:
-    """What xgrammar says; nothing where it is not installed or does not come to an end."""
+    """What xgrammar says; nothing where it is not installed."""
     if importlib.util.find_spec("xgrammar") is None:
         return
     try:
@@ -95,7 +97,9 @@ def _by_compiler(schema: dict[str, Any]) -> Iterator[Finding]:
             timeout=COMPILER_TIMEOUT_S,
             check=True,
         )
-    except (subprocess.SubprocessError, OSError):
+    except (subprocess.SubprocessError, OSError) as error:
+        text = f"the grammar compiler did not answer, so the schema is not tried: {error}"
+        yield Finding("$", "", "untried", " ".join(text.split()))
         return
     for path, keyword, said in json.loads(answer.stdout):
         if said == "ignored":
@@ -106,5 +110,5 @@ def _by_compiler(schema: dict[str, Any]) -> Iterator[Finding]:
 
 def _without_end(schema: dict[str, Any]) -> Iterator[Finding]:
     for path, missing in worst_case(schema).unbounded:
-        text = "missing, so an answer may run on to max_tokens"
+        text = "no bound is forced, so an answer may run on to max_tokens"
         yield Finding(path, missing, "unbounded", text)

@@ -26,9 +26,7 @@ def evaluate_command(
     what: Annotated[str, typer.Argument(help="A job's id, or a manifest file to ask with.")],
     labels: Annotated[
         Path | None,
-        typer.Option(
-            help='JSON lines of {"key": …, "label": {…}}; without it the index has them.'
-        ),
+        typer.Option(help='JSON lines of {"key": …, "label": {…}}; without it the index has them.'),
     ] = None,
     grammar_check: Annotated[
         int | None,
