@@ -89,32 +89,40 @@ def prepare_still(
     admit: Admit,
 ) -> Prepared:
     """The frame that `image` stands at, decoded for a model of `family`."""
-    whole, tiles, orientation = image.size, list(image.tile), _orientation(image)
+    tiles = list(image.tile)
+    whole, orientation, covered = _decode(image, data, kind, family, limits, admit)
+    # Of a TIFF, Pillow tells the upright size and turns it while loading.
+    left = 1 if kind == "tiff" else orientation
+    upright = turned(whole, left)
+    size = family.model_size(*upright)
+    solid, noted = without_false_alpha(image, data, kind), list[str]()
+    flat = to_srgb(solid, turned(size, left), covered, limits.background, tiles, noted)
+    seen = flat if left == 1 else flat.transpose(TURNS[left])
+    facts = _facts(image, kind, upright, turned(upright, orientation), orientation, size)
+    return Prepared(seen, facts, tuple(noted), image.tell())
+
+
+def _decode(
+    image: ImageFile.ImageFile,
+    data: bytes,
+    kind: str,
+    family: Family,
+    limits: Limits,
+    admit: Admit,
+) -> tuple[Size, int, Box | None]:
+    """Load the pixels when all limits hold; its whole size, orientation, and see `_draft`."""
+    whole = image.size
     refuse_misread(image, kind)
     refuse_large(whole, limits)
     family.model_size(*whole)  # refuses what is too thin, before it is decoded
+    # Of a PNG it may stand behind the pixels, and what is once read is kept.
+    orientation = 1 if kind == "png" else _orientation(image)
     covered = _draft(image, orientation, family) if kind == "jpeg" else None
     admit(image.tell(), decode_mib(image, kind, whole, data))
     _load(image, data, kind)
     if kind == "png":
-        orientation = _orientation(image)  # it may stand behind the pixels
-    whole = image.size if covered is None else whole
-    # Of a TIFF, Pillow tells the upright size and turns it while loading.
-    left = 1 if kind == "tiff" else orientation
-    size = family.model_size(*turned(whole, left))
-    noted: list[str] = []
-    flat = to_srgb(
-        without_false_alpha(image, data, kind),
-        turned(size, left),
-        covered,
-        limits.background,
-        tiles,
-        noted,
-    )
-    seen = flat if left == 1 else flat.transpose(TURNS[left])
-    upright = turned(whole, left)
-    facts = _facts(image, kind, upright, turned(upright, orientation), orientation, size)
-    return Prepared(seen, facts, tuple(noted), image.tell())
+        orientation = _orientation(image)
+    return (image.size if covered is None else whole), orientation, covered
 
 
 def refuse_large(size: Size, limits: Limits) -> None:

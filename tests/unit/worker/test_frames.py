@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from PIL import Image
+from PIL import Image, TiffImagePlugin
 
 from worker.errors import PictureError
 from worker.families import Family
@@ -11,7 +11,6 @@ from worker.pictures import Limits, Prepared, Selection, Unprepared, prepare_all
 
 FAMILY = Family(28, 3136, 100 * 784, "model_pixels")
 SHADES = tuple((40 * i, 255 - 40 * i, 99) for i in range(6))
-WHOLE = {"lossless": True} | {"disposal": 2}
 
 
 def saved(kind: str, sizes: tuple[int, int] = (84, 56), **options: object) -> bytes:
@@ -55,17 +54,17 @@ def test_pages_have_no_time():
 
 
 def test_each_page_has_its_own_size_orientation_and_depth():
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    turned = Image.new("RGB", (100, 60))
-    turned.encoderinfo = {"exif": exif}
-    deep = Image.new("I;16", (70, 90), 30000)
     file = io.BytesIO()
-    Image.new("L", (60, 80)).save(file, "TIFF", save_all=True, append_images=[turned, deep])
-    first, second, third = frames(file.getvalue())
-    assert (first.facts.width, first.facts.height, first.facts.orientation) == (60, 80, 1)
-    assert (second.facts.width, second.facts.height) in ((60, 100), (100, 60))
-    assert (third.facts.width, third.facts.height, third.warnings) == (70, 90, ("depth_reduced",))
+    pages = (Image.new("L", (60, 80)), Image.new("RGB", (100, 60)), Image.new("I;16", (70, 90)))
+    with TiffImagePlugin.AppendingTiffWriter(file) as writer:
+        for page, orientation in zip(pages, (1, 6, 3), strict=True):
+            page.save(writer, "TIFF", tiffinfo={0x0112: orientation})
+            writer.newFrame()
+    facts = [each.facts for each in frames(file.getvalue())]
+    assert [each.orientation for each in facts] == [1, 6, 3]
+    assert [(each.width, each.height) for each in facts] == [(60, 80), (60, 100), (70, 90)]
+    assert [each.stored_width for each in facts] == [60, 100, 70]
+    assert frames(file.getvalue())[2].warnings == ("depth_reduced",)
 
 
 def test_other_views_in_an_mpo_are_no_frames():
