@@ -112,6 +112,13 @@ class PinnedInput(PinnedObject):
         return (self, *self.others)
 
 
+class InHand(_Noun):
+    """`in-hand/00000.json`: the input that is worked alone, so that its killing is known."""
+
+    epoch: int
+    index: int
+
+
 class GrammarCheck(_Noun):
     """How many pictures were asked with the grammar and without, and where the answers agreed.
 

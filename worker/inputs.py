@@ -61,6 +61,12 @@ class InputRun:
         async with self.tools.slots:
             return await self._rows()
 
+    def killed(self) -> Row:
+        """The row of an input that a worker died of while it was the only one in hand."""
+        message = "the worker died while it had this input alone, after two deaths of its shard"
+        error = WorkerError("worker_killed", "work", message, retryable=True)
+        return self._failed(error, Clock(), [], Tries())
+
     async def _rows(self) -> list[Row]:
         clock = Clock()
         try:

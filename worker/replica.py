@@ -23,6 +23,7 @@ from worker.shard import ShardRun, Tools
 THREADS = 8  # fetching waits on the network and decoding releases the interpreter
 # Inputs in flight for each question that the engine takes at a time: as many wait, prepared.
 AHEAD = 2
+CAREFUL_FROM = 3  # attempts at a shard: two may have failed of something else than a picture
 SEQUENCES = 32  # that an engine takes at a time, where its settings do not say
 
 
@@ -53,7 +54,8 @@ class Replica:
         parsed = Order.model_validate(order)
         family = load_family(Path(parsed.model), parsed.min_pixels, parsed.max_pixels)
         tools = Tools(self._store, self._engine, family, Limits(), self._threads, self._slots)
-        run = ShardRun(tools, parsed, JobPaths(Address.parse(job)), shard, epoch, attempt)
+        paths, careful = JobPaths(Address.parse(job)), attempt >= CAREFUL_FROM
+        run = ShardRun(tools, parsed, paths, shard, epoch, attempt, careful)
         return (await run.run()).model_dump()
 
     def __del__(self) -> None:  # Serve's hook for the end of a replica

@@ -3,6 +3,10 @@
 Every input of the shard ends in exactly one row, or one for each frame. What goes wrong with one
 picture is that row's error; what goes wrong with the machinery (a dead engine, a store that does
 not answer for the rows) is raised, and the shard is handed out again as a whole.
+
+A shard that has killed two replicas is worked carefully: one input after the other, each noted in
+the bucket before it is touched. The one that was in hand when the third replica died is that row's
+error from then on.
 """
 
 import asyncio
@@ -12,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jobs.addresses import JobPaths
-from jobs.order import Marker, Order, PinnedInput
+from jobs.errors import NotFound
+from jobs.order import InHand, Marker, Order, PinnedInput
 from jobs.rows import Row
 from worker.grammar_check import Comparison
 from worker.inputs import InputRun, Tools
@@ -22,7 +27,7 @@ FIRST = 0  # the shard that the grammar is sampled on
 
 @dataclass(frozen=True, slots=True)
 class ShardRun:
-    """One attempt at one shard."""
+    """One attempt at one shard; `careful` when it has killed replicas before."""
 
     tools: Tools
     order: Order
@@ -30,17 +35,44 @@ class ShardRun:
     shard: int
     epoch: int
     attempt: int
+    careful: bool = False
     comparison: Comparison = field(default_factory=Comparison)
 
     async def run(self) -> Marker:
         """Make the rows, write them, then the marker; answers the marker."""
         began = time.time()
         inputs = await self.tools.in_thread(self._read_inputs)
-        made = await asyncio.gather(
-            *(self._input(index, each).rows() for index, each in enumerate(inputs))
-        )
+        runs = [self._input(index, each) for index, each in enumerate(inputs)]
+        if self.careful:
+            made = await self._one_by_one(runs)
+        else:
+            made = await asyncio.gather(*(run.rows() for run in runs))
         rows = [row for of_input in made for row in of_input]
         return await self.tools.in_thread(self._commit, rows, began)
+
+    async def _one_by_one(self, runs: Sequence[InputRun]) -> list[list[Row]]:
+        killer = await self.tools.in_thread(self._in_hand)
+        made = []
+        for index, run in enumerate(runs):
+            if index == killer:
+                made.append([run.killed()])
+                continue
+            await self.tools.in_thread(self._take, index)
+            made.append(await run.rows())
+        return made
+
+    def _in_hand(self) -> int | None:
+        """The input that an attempt of this claim died of; an older claim was ended otherwise."""
+        try:
+            body = self.tools.store.read(self.paths.in_hand_of(self.shard))
+        except NotFound:
+            return None
+        noted = InHand.model_validate_json(body)
+        return noted.index if noted.epoch == self.epoch else None
+
+    def _take(self, index: int) -> None:
+        noted = InHand(epoch=self.epoch, index=index)
+        self.tools.store.write(self.paths.in_hand_of(self.shard), noted.model_dump_json().encode())
 
     def _read_inputs(self) -> list[PinnedInput]:
         text = self.tools.store.read(self.paths.inputs_of(self.shard)).decode()

@@ -64,7 +64,14 @@ class Shard:
         body = "\n".join(each.model_dump_json() for each in told)
         self.store.write(self.paths.inputs_of(0), body.encode())
 
-    def work(self, engine: Engine, store: Any = None, **changes: Any) -> Marker:
+    def work(
+        self,
+        engine: Engine,
+        store: Any = None,
+        epoch: int = 2,
+        careful: bool = False,
+        **changes: Any,
+    ) -> Marker:
         order = Order(
             job_id="job-1",
             model="m",
@@ -81,7 +88,7 @@ class Shard:
 
         async def run() -> Marker:
             await engine.start()
-            return await ShardRun(tools, order, self.paths, 0, 2, 3).run()
+            return await ShardRun(tools, order, self.paths, 0, epoch, 3, careful).run()
 
         return asyncio.run(run())
 
