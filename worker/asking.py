@@ -153,9 +153,8 @@ class Asker:
     def _confidence(self, answer: Answer) -> dict[str, float] | None:
         if not self.order.confidence or not answer.ends:
             return None
-        # A list, so that a bare string or number as answer is found too.
-        starts = [at for at, sign in enumerate(answer.text) if sign in "{["] or [0]
-        return confidence(answer, starts[0], self.order.answer_schema)
+        begins = answer.text.find("\n") + 1 if self.spelled.fenced else 0
+        return confidence(answer, begins, self.order.answer_schema)
 
     def _second(self, first: Question, error: CheckError, tries: Tries) -> Question | None:
         """Another try that may do better; None when none can, or none is wanted."""

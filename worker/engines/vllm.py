@@ -4,6 +4,7 @@ On a machine without a GPU the same code runs on vLLM's CPU build; only the envi
 differs.
 """
 
+import asyncio
 import os
 import time
 from typing import Any
@@ -26,8 +27,8 @@ OFFLINE_ENVIRONMENT = {
 }
 IMAGE_TOKEN_FIELD = "image_token_id"
 # An answer that goes in circles is stopped where it does, and not at max_tokens: up to 16 tokens,
-# written 48 times over. No honest list of numbers or row of dots is that long.
-LONGEST_LOOP, MOST_TURNS = 16, 48
+# written 96 times over, which few honest lists of equal numbers are long enough for.
+LONGEST_LOOP, MOST_TURNS = 16, 96
 
 
 class VllmEngine:
@@ -60,7 +61,10 @@ class VllmEngine:
             "disable_log_stats": True,
             **self._options.settings,
         }
-        self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(**settings))
+        # In a thread: it takes a minute, and a replica that rebuilds must answer health checks.
+        self._engine = await asyncio.to_thread(
+            AsyncLLM.from_engine_args, AsyncEngineArgs(**settings)
+        )
         self._tokenizer = AutoTokenizer.from_pretrained(self._options.model)
         config = AutoConfig.from_pretrained(self._options.model)
         self._image_token = int(getattr(config, IMAGE_TOKEN_FIELD))

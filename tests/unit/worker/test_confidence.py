@@ -98,3 +98,16 @@ def test_rows_tell_the_confidence_when_it_is_asked_for(shard, engine, picture):
     shard.work(asked, answer_schema=schema)
     assert shard.rows()[0].confidence is None
     assert not asked.questions[1].probabilities
+
+
+def test_the_confidence_of_a_fenced_answer_is_found_behind_its_fence(shard, engine, picture):
+    schema = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "required": ["sure"]}
+    text = '```json\n{"sure": true}\n```'
+
+    def rule(question: Question) -> Answer:
+        ends, logs = (16, 20, len(text)), (0.0, 0.0, math.log(0.5))
+        return Answer(question.request_id, text, "stop", 1, 1, 3, 0.0, 0.0, ends, logs)
+
+    shard.put([picture(1)])
+    shard.work(engine(rule), answer_schema=schema, confidence=True, answer_format={"fenced": True})
+    assert set(shard.rows()[0].confidence) == {"sure"}
