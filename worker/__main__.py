@@ -16,7 +16,7 @@ from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store, StoreOptions
 from jobs.errors import ZeroshiftError
 from jobs.order import Attempt, Order
-from worker.errors import ShardFailed
+from worker.errors import ShardFailed, StartFailed
 
 
 def main() -> int:
@@ -72,7 +72,8 @@ def _work(store: Store, paths: JobPaths, epoch: int, engine: str) -> int:
         report(store, paths, attempt)
         Driver(store, paths, order, epoch, handle).run()
     except (ZeroshiftError, ShardFailed, RuntimeError) as failure:
-        error = f"{type(failure).__name__}: {failure}"
+        kind = "start_failed" if isinstance(failure, StartFailed) else type(failure).__name__
+        error = f"{kind}: {failure}"
         print(error, file=sys.stderr, flush=True)
     report(store, paths, attempt.model_copy(update={"ended_at": time.time(), "error": error}))
     return 0 if error is None else 1
@@ -84,7 +85,7 @@ def _deployed(order: Order, engine: str, store: Store) -> Any:
     try:
         return deploy.deploy(order, engine, store.options)
     except RuntimeError as error:
-        raise ShardFailed(f"start_failed: {error}") from error
+        raise StartFailed(" ".join(str(error).split())) from error
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,6 +7,7 @@ WorkerError              code, stage, message, retryable
 └── CheckError           the answer is not what was asked for; keeps the raw text
 
 ShardFailed              apart from it: the machinery failed, not a picture
+└── StartFailed          before anything was asked
 """
 
 from typing import Any
@@ -61,3 +62,7 @@ class CheckError(WorkerError):
 
 class ShardFailed(Exception):
     """A shard can't be worked, whatever is tried."""
+
+
+class StartFailed(ShardFailed):
+    """No engine could be started, so nothing was asked."""
