@@ -21,7 +21,7 @@ from worker.pictures.bounds import Job
 from worker.pictures.frames import Unprepared, prepare_all
 from worker.pictures.stills import Prepared
 
-GRACE_S = 5.0  # after the time of a frame, in which the parent comes first
+GRACE_S = 2.0  # after the time of a frame, in which the parent comes first
 LOOK_S = 1.0
 MIB = 1 << 20
 

@@ -1,8 +1,8 @@
 """Frames of a clip, by PyAV: evenly spread, one each so many seconds, or the first of each scene.
 
 A frame's number is its place among those sampled; where it stood in the clip is its `time_s`. A
-whole clip as one question, for models that take video, would be asked from here too: nothing yet
-holds several pictures in one question.
+clip as one question is its frames in one prompt; the video input that some models have beside that
+of pictures is not used: its frames would have to be of one size, with their rate, in one tensor.
 """
 
 import io

@@ -77,10 +77,10 @@ def test_a_refusal_comes_back_as_if_it_had_been_refused_here(decoders, data):
 def test_what_a_decoder_dies_of_is_that_pictures_code_and_the_next_is_prepared(
     decoders, deed, code
 ):
-    error = refused(decoders, deed, QUICK)
+    error = refused(decoders, deed, QUICK if deed == "hang" else Limits())
     assert error.code == code
     assert error.stage == "decode"
-    assert len(decoders.prepare(png(), SMALL, QUICK)) == 1
+    assert len(decoders.prepare(png(), SMALL, Limits())) == 1
 
 
 def test_a_picture_whose_decoder_was_killed_once_is_tried_again(decoders, tmp_path):
@@ -88,13 +88,17 @@ def test_a_picture_whose_decoder_was_killed_once_is_tried_again(decoders, tmp_pa
     assert (tmp_path / "killed").exists()
 
 
-def test_others_are_prepared_while_one_hangs(decoders):
+def test_others_are_prepared_while_one_hangs_and_closing_ends_that_one():
+    pool = Decoders(2)
     with ThreadPoolExecutor(9) as threads:
-        hung = threads.submit(refused, decoders, "hang", Limits(decode_s=3.0))
-        others = [threads.submit(decoders.prepare, png(), SMALL, Limits()) for _ in range(40)]
+        hung = threads.submit(pool.prepare, EVIL, Evil("hang"), Limits(decode_s=300))
+        others = [threads.submit(pool.prepare, png(), SMALL, Limits()) for _ in range(40)]
         assert all(len(other.result()) == 1 for other in others)
         assert not hung.done()
-        assert hung.result().code == "decode_timeout"
+        pool.close()
+        with pytest.raises(ShardFailed, match="closed"):
+            hung.result()
+    assert pool.pids == []
 
 
 def test_a_decoder_that_hung_is_ended_by_its_id(decoders):
