@@ -120,10 +120,11 @@ def mutated(data: bytes, dice: random.Random) -> bytes:
 
 def files(count: int, seed: int) -> Iterator[tuple[str, bytes]]:
     """`count` mutated files, all formats in turn."""
-    dice, valid = random.Random(seed), seeds()
+    dice, kinds = random.Random(seed), sorted({kind for kind, _ in seeds()})
+    valid = {kind: [data for name, data in seeds() if name == kind] for kind in kinds}
     for number in range(count):
-        kind, data = valid[number % len(valid)]
-        yield kind, mutated(data, dice)
+        kind = kinds[number % len(kinds)]
+        yield kind, mutated(dice.choice(valid[kind]), dice)
 
 
 def outcome(decoders: Decoders, data: bytes) -> tuple[str, float]:

@@ -24,6 +24,7 @@ CLIPS = ("avi", "mov", "mp4", "webm")
 BMP_HEADERS = (12, 16, 40, 52, 56, 64, 108, 124)  # sizes of all that there have been, in bytes
 TGA_FOOTER = b"TRUEVISION-XFILE.\0"
 TGA_DEPTHS = {1: (8,), 9: (8,), 2: (15, 16, 24, 32), 10: (15, 16, 24, 32), 3: (8, 16), 11: (8, 16)}
+DEEP_JPEGS = (12, 16)  # bits a value; others than these and 8 are a broken header
 JPEG_FRAMES = {0xC3: "jpeg-lossless", 0xC7: "jpeg-lossless", 0xCB: "jpeg-lossless", 0xF7: "jpeg-ls"}
 
 
@@ -144,7 +145,7 @@ def _jpeg_variant(data: bytes) -> str:
         if marker in JPEG_FRAMES:
             return JPEG_FRAMES[marker]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return "jpeg" if data[at + 4] == 8 else f"jpeg-{data[at + 4]}bit"
+            return f"jpeg-{data[at + 4]}bit" if data[at + 4] in DEEP_JPEGS else "jpeg"
         if marker == 0xDA:
             return "jpeg"
         at += 1 if marker == 0xFF else 2 + length
