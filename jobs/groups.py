@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from jobs.addresses import Address
-from jobs.manifest import GroupBy, Inputs
+from jobs.manifest_inputs import GroupBy, Inputs
 from jobs.order import Fault, PinnedInput, PinnedObject
 
 NameOf = Callable[[PinnedInput], str | None]

@@ -6,129 +6,31 @@ one line, before anything is created or paid for.
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import (
-    ConfigDict,
-    Discriminator,
     Field,
     SerializerFunctionWrapHandler,
-    Tag,
     ValidationError,
     model_serializer,
     model_validator,
 )
 
-from jobs.addresses import Address
 from jobs.errors import ManifestError, UserError
-from jobs.forms import Filled, Index, Key, Name, Prefix, Usd
+from jobs.forms import Filled, Name, Prefix, Usd
+from jobs.manifest_image import ImageOptions
+from jobs.manifest_inputs import PICTURES_PER_GROUP, Inputs
 from jobs.manifest_output import AnswerOptions
 from jobs.manifest_task import AnyTask, CustomTask, PresetTask
 from jobs.parts import Part as _Part
 from jobs.problems import Problem, one_line, problems_of
 from jobs.strict_json import decoded, load_strict
 
+__all__ = ["CustomTask", "ImageOptions", "Inputs", "Manifest", "job_id", "parse_manifest"]
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-PICTURES_PER_GROUP = 8
-DETAIL_TOKENS = {"low": 256, "auto": 1280}
-
-
-def _kind_of_group(value: object) -> str | None:
-    if isinstance(value, dict | GroupBy):
-        return "<own>"
-    return "<folder>" if value == "folder" else None
-
-
-class GroupBy(_Part):
-    """Pictures of one group, by what their keys or their lines in the index have in common."""
-
-    pattern: Filled | None = Field(
-        default=None,
-        description="A regular expression with one group in parentheses, searched in each key; "
-        "equal text in the parentheses is one group.",
-    )
-    field: Filled | None = Field(default=None, description="A field of the index.")
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        if (self.pattern is None) == (self.field is None):
-            raise ValueError("found pattern and field, or neither; allowed: exactly one")
-        if self.pattern is not None:
-            _check_pattern(self.pattern)
-        return self
-
-
-def _check_pattern(pattern: str) -> None:
-    try:
-        groups = re.compile(pattern).groups
-    except re.error as error:
-        raise ValueError(f"pattern {pattern!r} is no regular expression: {error}") from error
-    if groups != 1:
-        raise ValueError(f"pattern {pattern!r} has {groups} groups; allowed: one in parentheses")
-
-
-AnyGroup = Annotated[
-    Annotated[Literal["folder"], Tag("<folder>")] | Annotated[GroupBy, Tag("<own>")],
-    Discriminator(
-        _kind_of_group,
-        custom_error_type="group",
-        custom_error_message="Input should be 'folder', or an object with pattern or field",
-    ),
-]
-
-
-class Inputs(_Part):
-    """Which pictures, in one of three ways."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [
-                {"required": [name], "properties": {name: {"type": kind}}}
-                for name, kind in {"prefix": "string", "keys": "array", "index": "string"}.items()
-            ]
-        }
-    )
-
-    prefix: Prefix | None = Field(default=None, description="Every object under this address.")
-    keys: tuple[Key, ...] | None = Field(
-        default=None, min_length=1, description="Just these objects."
-    )
-    index: Index | None = Field(
-        default=None, description="A JSON Lines object that names the inputs."
-    )
-    group_by: AnyGroup | None = Field(
-        default=None, description="Ask about several pictures in one prompt: one row a group."
-    )
-    max_pictures: int | None = Field(
-        default=None,
-        ge=1,
-        le=64,
-        description="Pictures in one prompt; a larger group is an error row. Default: 8 with "
-        "group_by, else 1. Set it for an index whose lines have lists of keys.",
-    )
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        given = [name for name in ("prefix", "keys", "index") if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = " and ".join(given) or "none"
-            raise ValueError(f"found {found}; allowed: exactly one of prefix, keys, index")
-        if self.index is None and isinstance(self.group_by, GroupBy) and self.group_by.field:
-            raise ValueError("group_by.field is a field of an index; allowed: with inputs.index")
-        return self
-
-    @property
-    def most_pictures(self) -> int:
-        """Of one group; of one line of an index without `group_by`."""
-        return self.max_pictures or (1 if self.group_by is None else PICTURES_PER_GROUP)
-
-    @property
-    def bucket(self) -> str:
-        """The bucket of the inputs; of the first one, when they are keys."""
-        return Address.parse(self.prefix or self.index or (self.keys or ("",))[0]).bucket
 
 
 class Sampling(_Part):
@@ -144,51 +46,6 @@ class Sampling(_Part):
         "within reason.",
     )
     seed: int = Field(default=0, ge=0, lt=2**63)
-
-
-class ImageOptions(_Part):
-    """Bounds on a picture as the model sees it; null leaves it to the model."""
-
-    min_pixels: int | None = Field(default=None, ge=1)
-    max_pixels: int | None = Field(default=None, ge=1)
-    tokens: int | None = Field(
-        default=None, ge=1, description="The most tokens that a picture may take."
-    )
-    detail: Literal["low", "auto", "high"] | None = Field(
-        default=None,
-        description="low: at most 256 tokens a picture; auto: as many as it has pixels for, at "
-        "most 1280; high: as many as it has pixels for, as far as the model goes.",
-    )
-
-    frames: str = Field(
-        default="first",
-        pattern=r"^(first|all|every:[1-9]\d{0,5})$",
-        description="Which pages of a document and frames of an animation: first, all, every:N.",
-    )
-    video: str = Field(
-        default="count:8",
-        pattern=r"^(count:[1-9]\d{0,5}|seconds:\d{1,6}(\.\d{1,3})?|scene(:0?\.\d{1,4})?)$",
-        description="Which moments of a video: count:N, evenly spread; seconds:S, one each; scene, "
-        "the first of each.",
-    )
-    together: bool = Field(
-        default=False,
-        description="All wanted frames of a file in one prompt and one row, instead of a row each.",
-    )
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        low, high = self.min_pixels, self.max_pixels
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"found min_pixels {low}, max_pixels {high}; allowed: min <= max")
-        if self.tokens is not None and self.detail is not None:
-            raise ValueError("found tokens and detail; allowed: one of them")
-        return self
-
-    @property
-    def most_tokens(self) -> int | None:
-        """The most tokens of one picture; None is as far as the pixel bounds and the model go."""
-        return self.tokens or DETAIL_TOKENS.get(self.detail or "high")
 
 
 class Hardware(_Part):

@@ -13,7 +13,7 @@ from jobs.addresses import ROOT, Address, JobPaths
 from jobs.bucket import Store
 from jobs.errors import ManifestError, NotFound, ZeroshiftError
 from jobs.groups import grouped
-from jobs.manifest import Inputs
+from jobs.manifest_inputs import Inputs
 from jobs.order import PinnedInput, PinnedObject
 from jobs.strict_json import load_strict
 
