@@ -3,7 +3,7 @@
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help setup demo test test-fast check fmt bench accuracy lock
+.PHONY: help setup demo test test-fast check fmt bench fuzz accuracy lock
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ fmt: setup  ## format, and fix what can be fixed
 
 bench: setup  ## pictures a second of the pipeline, as ratios in one run
 	@$(BIN)/python -m demo.bench
+
+fuzz: setup  ## 5,000 mutated files of all formats through the decoders
+	@$(BIN)/python -m tests.fuzz_pictures --files 5000
 
 accuracy: setup  ## the bundled model on 500 held-out pictures, through the whole product
 	@$(BIN)/python -m demo.accuracy

@@ -1,14 +1,17 @@
-"""`make bench`: preparing a picture against decoding it in full, one after the other in one run.
+"""`make bench`: preparing a picture against decoding it in full and the model's own processor.
 
-Prints pictures a second on one core and their ratio. Ratios are what to quote: machines differ.
+Both on one core, taken in turns in one run. Prints pictures a second and their ratio; ratios are
+what to quote, for machines differ. The processor also cuts the picture into patches: the last
+column has it do so with the prepared picture too, of which there is nothing left to resize.
 """
 
 import io
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from rich.console import Console
@@ -16,25 +19,45 @@ from rich.table import Table
 
 from demo.parts import draw_part
 from worker.families import Family, load_family
-from worker.picture import Limits, prepare
+from worker.pictures import Limits, prepare
 
 SIZES, SECONDS = ((1280, 960), (3840, 2160), (6000, 4000)), 3.0
+COLUMNS = ("JPEG", "prepared/s", "in full/s", "ratio", "ratio with the processor")
 
 
 def main() -> int:
-    family = load_family(Path(str(files("demo"))) / "model", None, None)
+    folder = Path(str(files("demo"))) / "model"
+    family, processor = load_family(folder, None, None), _processor(folder)
     table = Table(box=None, pad_edge=False)
-    for name in ("JPEG", "prepared/s", "in full/s", "ratio"):
+    for name in COLUMNS:
         table.add_column(name, justify="left" if name == "JPEG" else "right")
     for width, height in SIZES:
-        data = _jpeg(width, height)
-        ours, full = _rates(
-            lambda d=data: prepare(d, family, Limits()),  # type: ignore[misc]
-            lambda d=data: _in_full(d, family),  # type: ignore[misc]
-        )
-        table.add_row(f"{width}x{height}", f"{ours:.1f}", f"{full:.1f}", f"{ours / full:.1f}x")
+        table.add_row(f"{width}x{height}", *_row(_jpeg(width, height), family, processor))
     Console().print(table)
     return 0
+
+
+def _row(data: bytes, family: Family, processor: Any) -> Sequence[str]:
+    def prepared() -> Image.Image:
+        return prepare(data, family, Limits()).image
+
+    def in_full() -> Image.Image:
+        return Image.open(io.BytesIO(data)).convert("RGB")
+
+    ours, full, patched = _rates(
+        prepared, lambda: processor(in_full()), lambda: processor(prepared())
+    )
+    return f"{ours:.1f}", f"{full:.1f}", f"{ours / full:.1f}x", f"{patched / full:.1f}x"
+
+
+def _processor(folder: Path) -> Any:
+    """The model's image processor on one thread, as vLLM would call it."""
+    import torch
+    from transformers import AutoImageProcessor
+
+    torch.set_num_threads(1)
+    processor = AutoImageProcessor.from_pretrained(str(folder))
+    return lambda image: processor(images=image, return_tensors="pt")
 
 
 def _jpeg(width: int, height: int) -> bytes:
@@ -44,21 +67,16 @@ def _jpeg(width: int, height: int) -> bytes:
     return body.getvalue()
 
 
-def _in_full(data: bytes, family: Family) -> Image.Image:
-    image = Image.open(io.BytesIO(data)).convert("RGB")
-    return image.resize(family.model_size(*image.size), Image.Resampling.BICUBIC)
-
-
-def _rates(first: Callable[[], object], second: Callable[[], object]) -> tuple[float, float]:
-    """Calls a second of both, taken in turns so that a change in the machine's speed hits both."""
-    spent, calls = [0.0, 0.0], 0
-    while sum(spent) < 2 * SECONDS:
-        for index, call in enumerate((first, second)):
+def _rates(*calls: Callable[[], object]) -> Sequence[float]:
+    """Calls a second of each, taken in turns so that a change in the machine's speed hits all."""
+    spent, rounds = [0.0] * len(calls), 0
+    while sum(spent) < len(calls) * SECONDS:
+        for index, call in enumerate(calls):
             began = time.perf_counter()
             call()
             spent[index] += time.perf_counter() - began
-        calls += 1
-    return calls / spent[0], calls / spent[1]
+        rounds += 1
+    return [rounds / each for each in spent]
 
 
 if __name__ == "__main__":

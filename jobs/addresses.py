@@ -88,6 +88,10 @@ class JobPaths:
     def marker_of(self, shard: int) -> Address:
         return self.markers / f"{shard:05d}.json"
 
+    def in_hand_of(self, shard: int) -> Address:
+        """Which input a careful attempt at the shard has in hand; else it is not there."""
+        return self.root / f"in-hand/{shard:05d}.json"
+
 
 def jobs_root(bucket: str) -> Address:
     return Address(bucket, f"{ROOT}jobs/")

@@ -35,6 +35,8 @@ PARQUET = pa.schema(
         ("error_stage", pa.string()),
         ("error_message", pa.string()),
         ("error_retryable", pa.bool_()),
+        ("error_detail", pa.string()),
+        ("error_raw", pa.string()),
         ("warnings", pa.list_(pa.string())),
         ("image_format", pa.string()),
         *[
@@ -52,9 +54,15 @@ PARQUET = pa.schema(
         ("prompt_tokens", pa.int32()),
         ("image_tokens", pa.int32()),
         ("output_tokens", pa.int32()),
+        ("wasted_tokens", pa.int32()),
         *[(name, pa.float64()) for name in ("fetch_s", "decode_s", "queue_s", "generate_s")],
         ("attempt", pa.int32()),
         ("cost_usd", pa.string()),
+        ("time_s", pa.float64()),
+        ("group", pa.string()),
+        ("keys", pa.list_(pa.string())),
+        ("fields", pa.string()),
+        ("confidence", pa.string()),
     ]
 )
 
@@ -70,6 +78,8 @@ class Totals:
     prompt_tokens: int
     image_tokens: int
     output_tokens: int
+    wasted_tokens: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +96,17 @@ class Closing:
         return read_markers(self.store, self.paths, {})
 
     def reconcile(self) -> None:
-        """`RowsMissing` unless every input has exactly one row, in every shard."""
+        """`RowsMissing` unless every input has exactly one row, or one a frame, in every shard."""
         markers = self.markers()
         missing = [shard for shard in range(self.shards) if shard not in markers]
         if missing:
             raise RowsMissing(f"{len(missing)} of {self.shards} shards have no rows: {missing[:5]}")
         for shard in range(self.shards):
             wanted = Counter(each.address for each in self._inputs(shard))
-            got = Counter(row.key for row in self._rows(shard, markers[shard]))
+            rows = list(self._rows(shard, markers[shard]))
+            got = Counter(row.key for row in rows)
+            for key in {row.key for row in rows if row.frame or row.time_s is not None}:
+                got[key] = wanted[key]  # a picture of several frames, or a video: its rows are more
             if wanted != got:
                 odd = sorted((wanted - got) + (got - wanted))[:3]
                 raise RowsMissing(f"shard {shard}: rows do not match inputs, at {odd}")
@@ -123,7 +136,7 @@ class Closing:
                     _count(counts, rows)
             kind = "application/vnd.apache.parquet"
             self.store.upload(self.output / "results.parquet", str(path), kind)
-        return _totals(counts)
+        return _totals(counts, _warnings(markers))
 
     def succeed(self, job_id: str) -> None:
         """The success marker: written last, after everything that it vouches for."""
@@ -191,7 +204,19 @@ def _count(counts: "Counter[str]", rows: list[Row]) -> None:
             counts.update(row.usage.model_dump())
 
 
-def _totals(counts: "Counter[str]") -> Totals:
+def _warnings(markers: dict[int, Marker]) -> tuple[str, ...]:
+    """What the first sample showed: whether the grammar changes what the model answers."""
+    checks = [marker.grammar_check for marker in markers.values() if marker.grammar_check]
+    return tuple(
+        f"the grammar may fight the model: of {check.asked} pictures asked without it too, only "
+        f"{check.agreed} had the same choices; compare with `zeroshift evaluate --grammar-check` "
+        "and set output.format"
+        for check in checks
+        if check.agreed < check.asked
+    )
+
+
+def _totals(counts: "Counter[str]", warnings: tuple[str, ...]) -> Totals:
     codes = {k.removeprefix("code:"): n for k, n in counts.most_common() if k.startswith("code:")}
     return Totals(
         rows=counts["rows"],
@@ -201,6 +226,8 @@ def _totals(counts: "Counter[str]") -> Totals:
         prompt_tokens=counts["prompt_tokens"],
         image_tokens=counts["image_tokens"],
         output_tokens=counts["output_tokens"],
+        wasted_tokens=counts["wasted_tokens"],
+        warnings=warnings,
     )
 
 
@@ -213,17 +240,24 @@ def _flat(row: Row) -> dict[str, object]:
     plain = row.model_dump(mode="json")
     image = {f"image_{k}": v for k, v in (plain["image"] or {}).items()}
     error = {f"error_{k}": v for k, v in (plain["error"] or {}).items()}
-    output = None if row.output is None else json.dumps(row.output, ensure_ascii=False)
-    kept = {k: plain[k] for k in ("key", "version", "frame", "status", "attempt", "cost_usd")}
+    if row.error is not None:
+        error["error_detail"] = _text(row.error.detail)
     return {
-        **kept,
-        "output": output,
+        **{name: plain[name] for name in KEPT},
+        **{name: _text(getattr(row, name)) for name in ("output", "fields", "confidence")},
         "warnings": plain["warnings"],
         **image,
         **error,
         **(plain["usage"] or {}),
         **plain["timing"],
     }
+
+
+def _text(value: object) -> str | None:
+    return None if value is None or value == {} else json.dumps(value, ensure_ascii=False)
+
+
+KEPT = ("key", "version", "frame", "status", "attempt", "cost_usd", "time_s", "group", "keys")
 
 
 def rows_of(store: Store, output: Address) -> Iterator[bytes]:

@@ -29,6 +29,9 @@ Prefix = Annotated[str, *form(r"s3://[^/\s]+/(.*/)?", "s3://BUCKET/PREFIX/ with 
 Key = Annotated[str, *form(r"s3://[^/\s]+/.*[^/]", "s3://BUCKET/KEY")]
 Index = Annotated[str, *form(r"s3://[^/\s]+/.+\.jsonl", "s3://BUCKET/NAME.jsonl")]
 Revision = Annotated[str, *form(r"[0-9a-f]{40}", "a commit of 40 hexadecimal digits")]
+ImportPath = Annotated[
+    str, *form(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "module:Model, a pydantic model to import")
+]
 Usd = Annotated[
     Decimal, Field(gt=0, le=10**9, decimal_places=6), PlainSerializer(_plain, return_type=str)
 ]

@@ -7,103 +7,30 @@ one line, before anything is created or paid for.
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, get_args
+from dataclasses import replace
+from typing import Any, Literal, Self
 
-from jsonschema import Draft202012Validator, SchemaError
 from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
     Field,
-    Tag,
+    SerializerFunctionWrapHandler,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 
-from jobs.addresses import Address
 from jobs.errors import ManifestError, UserError
-from jobs.forms import Filled, Index, Key, Name, Prefix, Revision, Usd
-from jobs.problems import one_line, problems_of
+from jobs.forms import Filled, Name, Prefix, Revision, Usd
+from jobs.manifest_image import ImageOptions
+from jobs.manifest_inputs import PICTURES_PER_GROUP, Inputs
+from jobs.manifest_output import AnswerOptions
+from jobs.manifest_task import AnyTask, CustomTask, PresetTask
+from jobs.parts import Part as _Part
+from jobs.problems import Problem, one_line, problems_of
 from jobs.strict_json import decoded, load_strict
 
-PresetName = Literal["inspection"]
+__all__ = ["CustomTask", "ImageOptions", "Inputs", "Manifest", "job_id", "parse_manifest"]
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-LONGEST_COMPLAINT = 200
-
-
-class _Part(BaseModel):
-    # Strict: "3" is not 3 in a request that costs money.
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, serialize_by_alias=True
-    )
-
-
-class Inputs(_Part):
-    """Which pictures, in one of three ways."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [
-                {"required": [name], "properties": {name: {"type": kind}}}
-                for name, kind in {"prefix": "string", "keys": "array", "index": "string"}.items()
-            ]
-        }
-    )
-
-    prefix: Prefix | None = Field(default=None, description="Every object under this address.")
-    keys: tuple[Key, ...] | None = Field(
-        default=None, min_length=1, description="Just these objects."
-    )
-    index: Index | None = Field(
-        default=None, description="A JSON Lines object that names the inputs."
-    )
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        given = [name for name in ("prefix", "keys", "index") if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = " and ".join(given) or "none"
-            raise ValueError(f"found {found}; allowed: exactly one of prefix, keys, index")
-        return self
-
-    @property
-    def bucket(self) -> str:
-        """The bucket of the inputs; of the first one, when they are keys."""
-        return Address.parse(self.prefix or self.index or (self.keys or ("",))[0]).bucket
-
-
-class CustomTask(_Part):
-    """A question of one's own, and the JSON Schema (draft 2020-12) that every answer must meet."""
-
-    prompt: Filled
-    json_schema: dict[str, Any] = Field(alias="schema")
-
-    @model_validator(mode="after")
-    def _schema_is_a_schema(self) -> Self:
-        checker = Draft202012Validator.FORMAT_CHECKER  # also finds a pattern that does not compile
-        try:
-            Draft202012Validator.check_schema(self.json_schema, format_checker=checker)
-        except SchemaError as error:
-            path = ".".join(["schema", *map(str, error.absolute_path)])
-            what = " ".join(f"{path}: {error.message}".split())[:LONGEST_COMPLAINT]
-            raise ValueError(f"not a JSON Schema at {what}") from error
-        return self
-
-
-def _kind_of_task(value: object) -> str | None:
-    if isinstance(value, dict | CustomTask):
-        return "<custom>"
-    return "<preset>" if value in get_args(PresetName) else None
-
-
-AnyTask = Annotated[
-    Annotated[PresetName, Tag("<preset>")] | Annotated[CustomTask, Tag("<custom>")],
-    Discriminator(
-        _kind_of_task,
-        custom_error_type="task",
-        custom_error_message="Input should be 'inspection' or an object with prompt and schema",
-    ),
-]
 
 
 class Sampling(_Part):
@@ -111,24 +38,14 @@ class Sampling(_Part):
 
     temperature: float = Field(default=0.0, ge=0, le=2)
     top_p: float = Field(default=1.0, gt=0, le=1)
-    max_tokens: int = Field(
-        default=512, ge=1, le=32768, description="The longest answer, in tokens."
+    max_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        le=32768,
+        description="The longest answer, in tokens. Default: the longest that the schema allows, "
+        "within reason.",
     )
     seed: int = Field(default=0, ge=0, lt=2**63)
-
-
-class ImageOptions(_Part):
-    """Bounds on the pixels of a picture as the model sees it; null leaves it to the model."""
-
-    min_pixels: int | None = Field(default=None, ge=1)
-    max_pixels: int | None = Field(default=None, ge=1)
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        low, high = self.min_pixels, self.max_pixels
-        if low is not None and high is not None and low > high:
-            raise ValueError(f"found min_pixels {low}, max_pixels {high}; allowed: min <= max")
-        return self
 
 
 class Hardware(_Part):
@@ -174,8 +91,11 @@ class Manifest(_Part):
     name: Name = Field(default="job", description="The first part of the job's id.")
     inputs: Inputs
     output: Prefix | None = Field(
-        default=None, description="Default: results/NAME/ beside the inputs."
+        default=None,
+        description="Where results go. Default: results/NAME/ beside the inputs. Or an object: "
+        "prefix, and how answers are to be.",
     )
+    answer: AnswerOptions = AnswerOptions()  # written under `output`, see `_apart`
     model: Filled
     revision: Revision | None = Field(
         default=None, description="Commit of the model's repository; pins its own code, if it has."
@@ -192,10 +112,16 @@ class Manifest(_Part):
     budget: Budget = Budget()
     residency: Residency = Residency()
     on_error: OnError = OnError()
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = Field(default={})
     idempotency_key: Filled | None = Field(
         default=None, description="Two requests with the same name and key are one job."
     )
+
+    @property
+    def pictures_per_prompt(self) -> int:
+        """The most pictures that one prompt may hold: what an engine must be set up for."""
+        grouped = self.inputs.group_by is not None or self.image.together
+        return self.inputs.max_pictures or (PICTURES_PER_GROUP if grouped else 1)
 
     @model_validator(mode="after")
     def _output_apart(self) -> Self:
@@ -207,15 +133,26 @@ class Manifest(_Part):
             )
         return self
 
+    @model_serializer(mode="wrap")
+    def _as_it_is_written(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        plain: dict[str, Any] = dump(self)
+        answer = plain.pop("answer", {})
+        if self.answer != AnswerOptions():
+            plain["output"] = {"prefix": plain.get("output"), **answer}
+        return plain
+
 
 def parse_manifest(text: bytes | str, source: str) -> Manifest:
     """The manifest in `text`; `ManifestError` in one line that begins with `source`."""
     try:
-        load_strict(text, source)
+        document = load_strict(text, source)
+        output = document.get("output") if isinstance(document, dict) else None
+        if isinstance(output, dict):
+            text = json.dumps({**document, **_apart(output)})
         # In JSON mode, where a list may become a tuple and digits a Decimal though types are strict
         return Manifest.model_validate_json(decoded(text))
     except ValidationError as error:
-        problems = one_line(problems_of(error, Manifest))
+        problems = one_line([_under_output(each) for each in problems_of(error, Manifest)])
         raise ManifestError(f"{source}: {problems}") from error
     except RecursionError as error:
         raise ManifestError(f"{source}: nested too deeply") from error
@@ -223,9 +160,28 @@ def parse_manifest(text: bytes | str, source: str) -> Manifest:
         raise ManifestError(str(error)) from error
 
 
+def _apart(output: dict[str, Any]) -> dict[str, Any]:
+    """`output` as an object: its prefix stays, the rest is about answers."""
+    answer = {name: value for name, value in output.items() if name != "prefix"}
+    return {"output": output.get("prefix"), "answer": answer}
+
+
+def _under_output(problem: Problem) -> Problem:
+    """A problem where the writer of the manifest knows it."""
+    if not problem.where or problem.where[0] != "answer":
+        return problem
+    return replace(problem, where=("output", *problem.where[1:]))
+
+
 def manifest_schema() -> dict[str, Any]:
     """The JSON Schema of a manifest, as `zeroshift schema manifest` publishes it."""
-    return {"$schema": DIALECT, **Manifest.model_json_schema()}
+    schema = Manifest.model_json_schema()
+    options = schema["$defs"]["AnswerOptions"]["properties"]
+    prefix = schema["properties"]["output"]["anyOf"]
+    whole = {"type": "object", "properties": {"prefix": {"anyOf": [*prefix]}, **options}}
+    prefix.append({**whole, "additionalProperties": False})
+    del schema["properties"]["answer"]
+    return {"$schema": DIALECT, **schema}
 
 
 def default_output(manifest: Manifest) -> str:
@@ -242,7 +198,7 @@ def job_id(manifest: Manifest) -> str:
     """`name-0123456789ab`: the same request, or the same idempotency key, is the same job."""
     # Without defaults, so that a field added to the model later changes nobody's id.
     content = manifest.model_dump(mode="json", exclude_defaults=True)
-    if isinstance(manifest.task, CustomTask):
+    if isinstance(manifest.task, CustomTask | PresetTask) and manifest.task.json_schema:
         # As text: here the order of keys is content, since it is the order of the answer.
         content["task"]["schema"] = json.dumps(manifest.task.json_schema)
     identity = manifest.idempotency_key or _canonical(content)

@@ -16,6 +16,31 @@ class Sampling(_Noun):
     seed: int
 
 
+class AnswerFormat(_Noun):
+    """How an answer is spelled: what the grammar forces, and what the model was trained on.
+
+    optional   `omit`: a field that the schema does not require may be left out;
+               `always`: every field is written
+    """
+
+    item_separator: str = ", "
+    key_separator: str = ": "
+    indent: int | None = None
+    any_key_order: bool = False
+    optional: Literal["omit", "always"] = "omit"
+    fenced: bool = False
+
+
+class PictureLimits(_Noun):
+    """Bounds on one file; above each it is that row's error. See the settings `[pictures]`."""
+
+    max_pixels: int = 200_000_000
+    max_bytes: int = 256 * 1024 * 1024
+    max_frames: int = 100
+    decode_s: float = 60.0
+    background: tuple[int, int, int] = (255, 255, 255)
+
+
 class Order(_Noun):
     """`order.json`: everything a worker needs; it knows no price and no cloud.
 
@@ -23,6 +48,18 @@ class Order(_Noun):
     engine      engine settings from the planner, passed on as they are
     replicas    engine replicas to deploy, one a node
     in_flight   shards that one replica holds at a time, so that its engine is never short of work
+    prompt_fields   names in braces in the prompt, to be filled from an input's fields
+    answer_format   how answers are written; None is the model family's own
+    checks          names of the task's own checks
+    retry           whether an answer that is wrong is asked for once more
+    confidence      whether rows tell the probability of each chosen value
+    grammar_check   how many pictures of the first shard are asked without the grammar too
+    image_tokens    the most tokens that a picture may take; None is the pixel bounds alone
+    frames          which pages and animation frames: first, all, every:N
+    video           which moments of a clip: count:N, seconds:S, scene
+    together        whether all frames of a file stand in one prompt, for one row
+    max_pictures    pictures in one prompt; a group with more is that row's error
+    limits          bounds on one file
     """
 
     version: Literal[1] = 1
@@ -33,28 +70,85 @@ class Order(_Noun):
     cpus: int
     in_flight: int = 3
     prompt: str
+    prompt_fields: tuple[str, ...] = ()
     answer_schema: dict[str, Any]
+    answer_format: AnswerFormat | None = None
     box_field: str | None
+    checks: tuple[str, ...] = ()
     sampling: Sampling
+    retry: bool = True
+    confidence: bool = False
+    grammar_check: int = 0
     min_pixels: int | None
     max_pixels: int | None
+    image_tokens: int | None = None
+    frames: str = "first"
+    video: str = "count:8"
+    together: bool = False
+    max_pictures: int = 1
+    limits: PictureLimits = PictureLimits()
     shards: int
     start_s: float = 600.0
 
 
-class PinnedInput(_Noun):
-    """One line of `inputs/00000.jsonl`: an object and the etag that it had when it was pinned."""
+class PinnedObject(_Noun):
+    """An object and the etag that it had when it was pinned."""
 
     address: str
     etag: str
     size: int
 
 
+class Fault(_Noun):
+    code: str
+    message: str
+
+
+class PinnedInput(PinnedObject):
+    """One line of `inputs/00000.jsonl`: a picture, or a group of them in one prompt.
+
+    group    the group's name; None for a picture on its own
+    others   the group's pictures after the first
+    fields   what the index says about it beside its key
+    fault    why it can't be worked, known before it is fetched
+    """
+
+    group: str | None = None
+    others: tuple[PinnedObject, ...] = ()
+    fields: dict[str, Any] = {}
+    fault: Fault | None = None
+
+    @property
+    def objects(self) -> tuple[PinnedObject, ...]:
+        """All its pictures, in their order in the prompt."""
+        return (self, *self.others)
+
+
+class InHand(_Noun):
+    """`in-hand/00000.json`: the input that is worked alone, so that its killing is known."""
+
+    epoch: int
+    index: int
+
+
+class GrammarCheck(_Noun):
+    """How many pictures were asked with the grammar and without, and where the answers agreed.
+
+    `agreed` counts equal values in every field with a closed choice, `same` equal answers.
+    """
+
+    asked: int
+    agreed: int
+    same: int
+    examples: tuple[str, ...] = ()
+
+
 class Marker(_Noun):
     """`shards/00000.json`: the rows file of that name is complete.
 
-    digest        sha256 of the rows file
-    started_at    and `ended_at`: seconds since the epoch by the worker's clock
+    digest          sha256 of the rows file
+    started_at      and `ended_at`: seconds since the epoch by the worker's clock
+    grammar_check   what the first sample showed, when this shard was sampled
     """
 
     version: Literal[1] = 1
@@ -66,6 +160,7 @@ class Marker(_Noun):
     digest: str
     started_at: float
     ended_at: float
+    grammar_check: GrammarCheck | None = None
 
 
 class Attempt(_Noun):

@@ -7,12 +7,15 @@ that row's error, one that arrives later belongs to another batch.
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 from jobs.addresses import ROOT, Address, JobPaths
 from jobs.bucket import Store
 from jobs.errors import ManifestError, NotFound, ZeroshiftError
-from jobs.manifest import Inputs
-from jobs.order import PinnedInput
+from jobs.groups import grouped
+from jobs.manifest_inputs import Inputs
+from jobs.order import PinnedInput, PinnedObject
+from jobs.strict_json import load_strict
 
 MARKERS = ("_SUCCESS", "manifest.json")  # close a batch; they are not pictures
 LARGEST_SHARD = 256
@@ -22,7 +25,7 @@ SHARDS_WANTED = 16  # enough for an even load and for progress that moves
 
 def pin(store: Store, paths: JobPaths, inputs: Inputs, shard_size: int | None) -> tuple[int, int]:
     """Write the shards' inputs; answers how many inputs and shards there are."""
-    pinned = list(_inputs(store, inputs))
+    pinned = pinned_inputs(store, inputs)
     size = shard_size or min(LARGEST_SHARD, max(SMALLEST_SHARD, -(-len(pinned) // SHARDS_WANTED)))
     shards = 0
     for shard, part in enumerate(_chunks(pinned, size)):
@@ -33,13 +36,18 @@ def pin(store: Store, paths: JobPaths, inputs: Inputs, shard_size: int | None) -
     return len(pinned), shards
 
 
+def pinned_inputs(store: Store, inputs: Inputs, most: int | None = None) -> list[PinnedInput]:
+    """The inputs as they are now, or the first `most` pictures of them; groups in one input."""
+    return grouped(islice(_inputs(store, inputs), most), inputs)
+
+
 def _inputs(store: Store, inputs: Inputs) -> Iterator[PinnedInput]:
     if inputs.prefix is not None:
         return _listed(store, Address.parse(inputs.prefix))
     if inputs.keys is not None:
         return (_named(store, text) for text in inputs.keys)
     assert inputs.index is not None, "a manifest has exactly one kind of inputs"
-    return (_named(store, text) for text in _indexed(store, Address.parse(inputs.index)))
+    return _indexed(store, Address.parse(inputs.index))
 
 
 def addresses_of(store: Store, inputs: Inputs) -> Iterator[Address]:
@@ -50,7 +58,8 @@ def addresses_of(store: Store, inputs: Inputs) -> Iterator[Address]:
     if inputs.keys is not None:
         return map(Address.parse, inputs.keys)
     assert inputs.index is not None, "a manifest has exactly one kind of inputs"
-    return map(Address.parse, _indexed(store, Address.parse(inputs.index)))
+    lines = _lines(store, Address.parse(inputs.index))
+    return (Address.parse(key) for line, where in lines for key in _read_line(line, where)[0])
 
 
 def _listed(store: Store, prefix: Address) -> Iterator[PinnedInput]:
@@ -74,23 +83,46 @@ def _named(store: Store, text: str) -> PinnedInput:
     return PinnedInput(address=text, etag=found.etag, size=found.size)
 
 
-def _indexed(store: Store, index: Address) -> Iterator[str]:
+def _indexed(store: Store, index: Address) -> Iterator[PinnedInput]:
+    for line, where in _lines(store, index):
+        yield from _of_line(store, line, where)
+
+
+def _lines(store: Store, index: Address) -> Iterator[tuple[str, str]]:
+    """The lines of an index that are not empty, and what to call each."""
     try:
         text = store.read(index).decode()
     except (NotFound, UnicodeDecodeError) as error:
         raise ManifestError(f"inputs.index: {error}") from error
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield _key_of(line, f"{index} line {number}")
+            yield line, f"{index} line {number}"
 
 
-def _key_of(line: str, where: str) -> str:
+def _of_line(store: Store, line: str, where: str) -> Iterator[PinnedInput]:
+    """The inputs of a line: one, or one for each of its `questions`; `keys` are one prompt's."""
+    keys, fields = _read_line(line, where)
+    questions = fields.pop("questions", None)
+    first, *others = (_named(store, key) for key in keys)
+    more = tuple(PinnedObject(**each.model_dump(include=_OBJECT)) for each in others)
+    for question in questions or [None]:
+        asked = fields if question is None else {**fields, "question": question}
+        yield first.model_copy(update={"others": more, "fields": asked})
+
+
+def _read_line(line: str, where: str) -> tuple[list[str], dict[str, Any]]:
     try:
-        item = json.loads(line)
-        return str(Address.parse(item["key"]))
+        fields = dict(load_strict(line, where))
+        found = fields.pop("keys", None) or [fields.pop("key")]
+        keys = [str(Address.parse(key)) for key in found]
+        questions = fields.get("questions", [])
+        if not isinstance(questions, list) or not all(isinstance(q, str) for q in questions):
+            raise ValueError("questions are a list of texts")
+        return keys, fields
     except (ValueError, KeyError, TypeError, AttributeError, ZeroshiftError) as error:
         raise ManifestError(
-            f'inputs.index: {where} is {line[:80]!r}; allowed: {{"key": "s3://BUCKET/KEY"}}'
+            f'inputs.index: {where} is {line[:80]!r}; allowed: {{"key": "s3://BUCKET/KEY"}}, '
+            "with fields beside it; or keys, for several pictures in one prompt"
         ) from error
 
 
@@ -98,3 +130,6 @@ def _chunks(items: Iterable[PinnedInput], size: int) -> Iterator[list[PinnedInpu
     stream = iter(items)
     while part := list(islice(stream, size)):
         yield part
+
+
+_OBJECT = set(PinnedObject.model_fields)

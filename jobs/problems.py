@@ -105,7 +105,7 @@ def _keys_at(model: type[BaseModel], where: Where) -> list[str]:
         if isinstance(part, str):
             fields = [f for m in _models_in(annotation) for f in _fields(m).items()]
             annotation = next((kind for name, kind in fields if name == part), None)
-    return [name for found in _models_in(annotation) for name in _fields(found)]
+    return list(dict.fromkeys(name for found in _models_in(annotation) for name in _fields(found)))
 
 
 def _fields(model: type[BaseModel]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from jobs.pin import addresses_of
 from jobs.planning import AUTO, LOCAL, plan_for, spec_for
 from jobs.settings import Settings
 from jobs.tasks import resolve_task
+from jobs.worst_case import default_max_tokens
 
 COUNTED = 100_000  # inputs that are counted before it says "at least"
 CHARACTERS_A_TOKEN = 3  # of a prompt; English has about four, and a quote must not be too low
@@ -165,17 +166,30 @@ def _changes(manifest: Manifest) -> Iterator[tuple[str, Manifest]]:
 
 def workload(manifest: Manifest, facts: Facts) -> Workload:
     """The planner's view of a manifest; how long answers are, earlier jobs tell on any node."""
-    answers = [each.output_tokens for each in facts.known.values()]
-    prompt, longest = resolve_task(manifest.task).prompt, manifest.sampling.max_tokens
+    task, answers = (
+        resolve_task(manifest.task),
+        [each.output_tokens for each in facts.known.values()],
+    )
+    longest = manifest.sampling.max_tokens or default_max_tokens(task.schema)
     return Workload(
         images=facts.images,
         sizes=facts.sample.sizes or (USUAL_SIZE,),
-        prompt_tokens=len(prompt) // CHARACTERS_A_TOKEN + TEMPLATE_TOKENS,
+        prompt_tokens=len(task.prompt) // CHARACTERS_A_TOKEN + TEMPLATE_TOKENS,
         max_output=longest,
         mean_output=min(fmean(answers), longest) if answers else None,
         min_pixels=manifest.image.min_pixels,
-        max_pixels=manifest.image.max_pixels,
+        max_pixels=_most_pixels(manifest, facts.spec),
+        pictures=manifest.pictures_per_prompt,
     )
+
+
+def _most_pixels(manifest: Manifest, spec: ModelSpec) -> int | None:
+    """The manifest's bound in pixels, or what its bound in tokens comes to where that is less."""
+    pixels, tokens = manifest.image.max_pixels, manifest.image.most_tokens
+    if tokens is None or not spec.image.factor:
+        return pixels
+    bound = max(tokens * spec.image.factor**2, spec.image.min_pixels or 1)
+    return bound if pixels is None else min(pixels, bound)
 
 
 def _limits(manifest: Manifest) -> Limits:

@@ -61,6 +61,8 @@ class Receipt(_Noun):
     prompt_tokens: int
     image_tokens: int
     output_tokens: int
+    wasted_tokens: int = 0
+    warnings: tuple[str, ...] = ()
     phases_s: dict[str, float]
     labels: dict[str, str]
     checked: tuple[Checked, ...] = ()
@@ -89,6 +91,8 @@ def make_receipt(
         prompt_tokens=totals.prompt_tokens,
         image_tokens=totals.image_tokens,
         output_tokens=totals.output_tokens,
+        wasted_tokens=totals.wasted_tokens,
+        warnings=totals.warnings,
         phases_s=phase_seconds(record, teardown.gone_at),
         labels=record.labels,
         checked=record.checked,

@@ -23,12 +23,18 @@ class _Noun(BaseModel):
 
 
 class RowError(_Noun):
-    """Why there is no answer: `stage` is where it happened, `retryable` whether to try again."""
+    """Why there is no answer: `stage` is where it happened, `retryable` whether to try again.
+
+    detail   figures to the message, such as tokens and limit of a prompt too long
+    raw      what the model wrote, when that is what was wrong; cut when it is very long
+    """
 
     code: str
     stage: str
     message: str
     retryable: bool
+    detail: dict[str, Any] = {}
+    raw: str | None = None
 
 
 class ImageFacts(_Noun):
@@ -45,11 +51,25 @@ class ImageFacts(_Noun):
 
 
 class Usage(_Noun):
-    """Tokens; `prompt_tokens` includes `image_tokens`."""
+    """Tokens of all tries; `prompt_tokens` includes `image_tokens`.
+
+    `wasted_tokens`, prompt and output, are those of tries whose answer is not in the row.
+    """
 
     prompt_tokens: int
     image_tokens: int
     output_tokens: int
+    wasted_tokens: int = 0
+
+
+class Boxes(_Noun):
+    """The boxes of an answer as the model wrote them, by their path in `output`.
+
+    `space` is `model_pixels` (of the picture at its model size) or `relative_1000`.
+    """
+
+    space: str
+    raw: dict[str, tuple[float, ...]]
 
 
 class Timing(_Noun):
@@ -64,9 +84,14 @@ class Timing(_Noun):
 class Row(_Noun):
     """The answer about one frame of one picture, or the error in its place.
 
-    key        the input's `s3://` address
-    version    version or etag it was pinned to
-    cost_usd   its share of the bill; the worker leaves it empty, it knows no price
+    key          the input's `s3://` address; of a group, its first picture's
+    version      version or etag it was pinned to
+    cost_usd     its share of the bill; the worker leaves it empty, it knows no price
+    time_s       where in a video the frame is
+    group        the group's name, with the addresses of all its pictures in `keys`
+    fields       what the index says about the input, as it stands there
+    confidence   the probability of each chosen value, by its path in `output`
+    images       facts of every picture of a group; `image` is the first one's
     """
 
     key: str
@@ -81,6 +106,13 @@ class Row(_Noun):
     timing: Timing = Timing()
     attempt: int = Field(default=1, ge=1)
     cost_usd: Plain | None = None
+    time_s: float | None = None
+    group: str | None = None
+    keys: tuple[str, ...] = ()
+    fields: dict[str, Any] = {}
+    confidence: dict[str, float] | None = None
+    boxes: Boxes | None = None
+    images: tuple[ImageFacts, ...] = ()
 
     @model_validator(mode="after")
     def _answer_or_error(self) -> Self:

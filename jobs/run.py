@@ -24,7 +24,8 @@ from jobs.history import remember
 from jobs.limits import Limits
 from jobs.manifest import Manifest
 from jobs.offers import snapshot
-from jobs.order import Attempt, Marker, Order, Sampling
+from jobs.order import Attempt, Marker, PictureLimits
+from jobs.orders import make_order
 from jobs.pin import pin
 from jobs.planning import plan_for
 from jobs.queue import dequeue
@@ -33,7 +34,6 @@ from jobs.residency import residency_gate
 from jobs.settings import Settings
 from jobs.states import State
 from jobs.submission import load_manifest
-from jobs.tasks import resolve_task
 
 
 class Stopped(Exception):
@@ -112,7 +112,8 @@ class JobRun:
             if total == 0:
                 raise JobFailed("there are no inputs")
             self.change(counts=Counts(total=total), shards=shards, offer=snapshot(plan.offer))
-        order = make_order(self.record, manifest, plan)
+        limits = PictureLimits(**self.settings.pictures.model_dump())
+        order = make_order(self.record, manifest, plan, limits)
         self.store.write(self.paths.order, order.model_dump_json(indent=1).encode())
         return manifest, plan
 
@@ -244,21 +245,3 @@ class JobRun:
 
     def change(self, **changes: object) -> None:
         self.record = self.file.change(lambda old: old.model_copy(update=changes), self.epoch)
-
-
-def make_order(record: Record, manifest: Manifest, plan: Plan) -> Order:
-    task = resolve_task(manifest.task)
-    return Order(
-        job_id=record.job_id,
-        model=str(plan.model.folder),
-        engine=plan.engine,
-        replicas=plan.nodes,
-        cpus=plan.cpus,
-        prompt=task.prompt,
-        answer_schema=task.schema,
-        box_field=task.box_field,
-        sampling=Sampling(**manifest.sampling.model_dump()),
-        min_pixels=manifest.image.min_pixels,
-        max_pixels=manifest.image.max_pixels,
-        shards=record.shards,
-    )

@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from jobs.errors import SettingsError
 from jobs.problems import Problem, one_line, problems_of
-from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, example
+from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, example
 from jobs.settings_sources import (
     DELIMITER,
     FILE,
@@ -110,6 +110,7 @@ class Settings(BaseSettings):
         "usd_per_hour, granularity_s, minimum_s and more (docs/catalogue.md).",
     )
     inbox: Inbox = Field(default=Inbox(), description="")
+    pictures: Pictures = Field(default=Pictures(), description="")
     local: LocalOffer = Field(default=LocalOffer(), description="")
 
     @classmethod

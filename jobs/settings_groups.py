@@ -15,7 +15,8 @@ from infra.catalogue.gpus import find_gpu
 from infra.catalogue.offers import MOST_NODES
 from infra.errors import UnknownGpu
 from infra.offers import LOCAL_CPUS, LOCAL_NODES, LOCAL_USD_PER_HOUR
-from jobs.manifest import PresetName, overlap
+from jobs.manifest import overlap
+from jobs.manifest_task import PresetName
 
 
 def example(value: str | int | bool) -> Any:
@@ -60,6 +61,38 @@ class Inbox(Group):
         if self.prefix is not None and overlap(self.prefix, self.results_prefix):
             found = f"prefix {self.prefix!r} and results_prefix {self.results_prefix!r}"
             raise ValueError(f"found {found}, which overlap; allowed: prefixes apart")
+        return self
+
+
+class Pictures(Group):
+    """Bounds on each file before and while it is decoded. Above one, it is that row's error."""
+
+    max_pixels: int = Field(
+        default=200_000_000,
+        ge=1,
+        description="Pixels of one frame as it is stored. The default lets scans of a large page "
+        "pass, and keeps a file of some kilobytes from asking for gigabytes.",
+    )
+    max_bytes: int = Field(
+        default=256 * 1024 * 1024, ge=1, description="Bytes of a file. The whole file is fetched."
+    )
+    max_frames: int = Field(
+        default=100, ge=1, description="Pages, animation frames or moments wanted of one file."
+    )
+    decode_s: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds that one frame may take to decode. Then its process is ended.",
+    )
+    background: tuple[int, int, int] = Field(
+        default=(255, 255, 255),
+        description="What lies under transparency: red, green and blue, each from 0 to 255.",
+    )
+
+    @model_validator(mode="after")
+    def _colour(self) -> Self:
+        if not all(0 <= level <= 255 for level in self.background):
+            raise ValueError(f"found background {list(self.background)}; allowed: 0 to 255 each")
         return self
 
 

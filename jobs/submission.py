@@ -19,6 +19,7 @@ from jobs.quoting import Facts, cheaper, gather, quote_job
 from jobs.record import Checked, Record, RecordFile
 from jobs.residency import residency_gate
 from jobs.settings import Settings
+from jobs.task_check import check_task, with_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +28,24 @@ class Submitted:
 
     record: Record
     created: bool
+    warnings: tuple[str, ...] = ()
 
 
 def resolved(manifest: Manifest) -> Manifest:
-    """The manifest with its output spelled out."""
-    return manifest.model_copy(update={"output": manifest.output or default_output(manifest)})
+    """The manifest with its output spelled out, and its schema looked up."""
+    whole = with_schema(manifest)
+    return whole.model_copy(update={"output": manifest.output or default_output(manifest)})
 
 
-def check(store: Store, manifest: Manifest) -> None:
-    """`ManifestError` when the inputs can't be listed or the output is another job's."""
+def check(store: Store, manifest: Manifest) -> tuple[str, ...]:
+    """`ManifestError` when the task can't be asked, the inputs can't be listed or the output is
+    another job's; answers warnings."""
     _check_inputs(store, manifest)
+    _check_output(store, manifest)
+    return check_task(manifest)
+
+
+def _check_output(store: Store, manifest: Manifest) -> None:
     assert manifest.output is not None, "check() takes a resolved manifest"
     marker = Address.parse(manifest.output) / "_SUCCESS"
     try:
@@ -79,7 +88,7 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     except NotFound:
         pass
     plan_for(manifest, settings)
-    check(store, manifest)
+    warnings = check(store, manifest)
     checked = pass_gates(store, settings, manifest)
     record = Record(
         job_id=paths.job_id,
@@ -94,7 +103,7 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     # ever.
     enqueue(store, settings.bucket, paths.job_id)
     created = file.create(record)
-    return Submitted(record if created else file.load(), created)
+    return Submitted(record if created else file.load(), created, warnings)
 
 
 def pass_gates(

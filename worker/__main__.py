@@ -1,4 +1,4 @@
-"""`python -m worker work JOB_ADDRESS --epoch N` and `python -m worker retire`.
+"""`python -m worker work JOB_ADDRESS --epoch N`, `retire`, `probe FILE` and `preflight`.
 
 Launched on a cluster by its controller; the cluster's address is in RAY_ADDRESS, the store's
 options, without secrets, in ZEROSHIFT_STORE. Exit status 0, or 1 with one line on stderr.
@@ -9,44 +9,83 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
+from typing import Any
 
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store, StoreOptions
 from jobs.errors import ZeroshiftError
 from jobs.order import Attempt, Order
-from worker.errors import ShardFailed
+from worker.errors import ShardFailed, StartFailed
 
 
 def main() -> int:
     arguments = _parser().parse_args()
+    if arguments.command == "preflight":
+        return _preflight()
+    if arguments.command == "probe":
+        return _probe(Path(arguments.file), arguments.engine)
     from worker import deploy  # Ray takes a second to import: not before the arguments are right
 
     deploy.connect(os.environ["RAY_ADDRESS"])
     if arguments.command == "retire":
         deploy.retire()
         return 0
-    options = StoreOptions(**json.loads(os.environ["ZEROSHIFT_STORE"]))
     paths = JobPaths(Address.parse(arguments.job))
-    return _work(Store(options), paths, arguments.epoch, arguments.engine)
+    return _work(_store(), paths, arguments.epoch, arguments.engine)
+
+
+def _store() -> Store:
+    return Store(StoreOptions(**json.loads(os.environ["ZEROSHIFT_STORE"])))
+
+
+def _preflight() -> int:
+    from worker.preflight import preflight
+
+    problems = preflight()
+    for problem in problems:
+        print(f"start_failed: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _probe(file: Path, engine: str) -> int:
+    from worker.engines.errors import EngineError
+    from worker.probe import probe
+
+    try:
+        print(json.dumps(probe(_store(), file, engine)), flush=True)
+    except (EngineError, ShardFailed, ZeroshiftError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        return 1
+    return 0
 
 
 def _work(store: Store, paths: JobPaths, epoch: int, engine: str) -> int:
-    from worker import deploy
     from worker.driver import Driver, report
 
     attempt = Attempt(epoch=epoch)
     error: str | None = None
     try:
         order = Order.model_validate_json(store.read(paths.order))
-        handle = deploy.deploy(order, engine, store.options)
+        handle = _deployed(order, engine, store)
         attempt = attempt.model_copy(update={"ready_at": time.time()})
         report(store, paths, attempt)
         Driver(store, paths, order, epoch, handle).run()
     except (ZeroshiftError, ShardFailed, RuntimeError) as failure:
-        error = f"{type(failure).__name__}: {failure}"
+        kind = "start_failed" if isinstance(failure, StartFailed) else type(failure).__name__
+        error = f"{kind}: {failure}"
         print(error, file=sys.stderr, flush=True)
     report(store, paths, attempt.model_copy(update={"ended_at": time.time(), "error": error}))
     return 0 if error is None else 1
+
+
+def _deployed(order: Order, engine: str, store: Store) -> Any:
+    from worker import deploy
+
+    try:
+        return deploy.deploy(order, engine, store.options)
+    except RuntimeError as error:
+        raise StartFailed(" ".join(str(error).split())) from error
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -57,6 +96,10 @@ def _parser() -> argparse.ArgumentParser:
     work.add_argument("--epoch", type=int, required=True, help="the claim that this works under")
     work.add_argument("--engine", default="vllm", help="vllm, or fake in tests")
     commands.add_parser("retire", help="remove the replicas")
+    asked = commands.add_parser("probe", help="ask a few pictures with and without the grammar")
+    asked.add_argument("file", help="an order and its inputs, as JSON")
+    asked.add_argument("--engine", default="vllm", help="vllm, or fake in tests")
+    commands.add_parser("preflight", help="import what a replica needs")
     return parser
 
 

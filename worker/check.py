@@ -1,6 +1,5 @@
 """Is the answer what was asked for? Strict JSON, whole, and valid by an independent validator."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,34 +8,61 @@ from referencing import Registry
 
 from jobs.errors import UserError
 from jobs.strict_json import load_strict
+from worker.circles import refuses, runs_in_circles, runs_in_white_space
+from worker.engines.grammar import FENCE
 from worker.errors import CheckError
 
-WHITESPACE_RUN = re.compile(r"\s{64,}")
 NO_FETCHING: Registry[Any] = Registry()  # the default one would fetch a remote $ref
 MOST_NESTED = 64  # levels; what reads the rows recurses, and no honest answer is deeper
+CIRCLES = "the answer says the same over and over"
+GIVEN_UP = ("abort", "error")
 
 
-def check_answer(text: str, finish_reason: str, schema: dict[str, Any]) -> Any:
-    """The parsed answer; `CheckError` with the code of what is wrong with it. Nothing is mended."""
-    if not text.strip():
-        code = "empty_answer" if len(text) < 64 else "degenerate_output"
-        raise CheckError(code, "the answer is empty")
-    if WHITESPACE_RUN.search(text):
-        raise CheckError("degenerate_output", "the answer runs on in white space", text)
-    if finish_reason == "length":
-        raise CheckError("truncated_output", "the answer was cut at max_tokens", text)
+def check_answer(
+    text: str, finish_reason: str, schema: dict[str, Any], fenced: bool = False
+) -> Any:
+    """The parsed answer; `CheckError` with the code of what is wrong with it. Nothing is mended.
+
+    fenced   whether the answer is to stand in a fence, which is then taken off
+    """
+    _check_whole(text, finish_reason)
     try:
-        answer = load_strict(text, "answer")
+        answer = load_strict(unfenced(text) if fenced else text, "answer")
     except (UserError, RecursionError, ValueError) as error:
-        raise CheckError("invalid_json", str(error), text) from error
+        code = "refusal" if refuses(text) else "invalid_json"
+        raise CheckError(code, str(error), text) from error
     if _depth(answer) > MOST_NESTED:
         raise CheckError("invalid_json", f"nested more than {MOST_NESTED} deep", text)
     violation = _violation(answer, schema)
     if violation is not None:
         raise CheckError("schema_violation", violation, text)
+    if runs_in_circles(text):  # a grammar ends even a text that goes in circles
+        raise CheckError("repetition", CIRCLES, text)
     if answer is None:
         raise CheckError("empty_answer", "the answer is null", text)
     return answer
+
+
+def _check_whole(text: str, finish_reason: str) -> None:
+    if finish_reason in GIVEN_UP:
+        raise CheckError("answer_aborted", f"the engine gave the answer up: {finish_reason}", text)
+    if not text.strip():
+        code = "empty_answer" if len(text) < 64 else "degenerate_output"
+        raise CheckError(code, "the answer is empty")
+    if runs_in_white_space(text):
+        raise CheckError("degenerate_output", "the answer runs on in white space", text)
+    if finish_reason == "length" and not runs_in_circles(text):
+        raise CheckError("truncated_output", "the answer was cut at max_tokens", text)
+    if finish_reason in ("length", "repetition"):
+        raise CheckError("repetition", CIRCLES, text)
+
+
+def unfenced(text: str) -> str:
+    """What stands between ``` fences; `text` itself when it has none."""
+    inner = text.strip()
+    if not (inner.startswith(FENCE) and inner.endswith(FENCE) and len(inner) > 2 * len(FENCE)):
+        return text
+    return inner[len(FENCE) : -len(FENCE)].removeprefix("json")
 
 
 def _depth(answer: Any) -> int:

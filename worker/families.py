@@ -1,15 +1,19 @@
-"""How a family of models sees pictures: the grid of sizes, and the space that boxes are in.
+"""How a family of models sees and writes: the grid of sizes, the space of boxes, the spelling.
 
 Read from the model's own files, so that our resize and the engine's processor agree and the
-processor has nothing left to resize.
+processor has nothing left to resize. A model that was trained on another spelling of JSON than its
+family's says so in a file `zeroshift.json` beside its weights: {"answer_format": {...}}.
 """
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
+from jobs.order import AnswerFormat
 from worker.errors import PictureError, ShardFailed
 
 BoxSpace = Literal["model_pixels", "relative_1000"]
@@ -20,6 +24,9 @@ BOX_SPACES: dict[str, BoxSpace] = {
     "qwen3_vl": "relative_1000",
     "qwen3_vl_moe": "relative_1000",
 }
+SPACED = AnswerFormat()  # `", "` and `": "`, as Python writes JSON, and so most training data
+# How a family writes JSON when nothing forces it, where that is not so.
+FORMATS: dict[str, AnswerFormat] = {}
 # Patch, minimum and maximum pixels of the published checkpoints, for a model without its own.
 QWEN_MIN_PIXELS, QWEN_MAX_PIXELS = 3136, 12845056
 QWEN2_DEFAULTS = (14, QWEN_MIN_PIXELS, QWEN_MAX_PIXELS)
@@ -34,6 +41,19 @@ class Family:
     min_pixels: int
     max_pixels: int
     boxes: BoxSpace
+    answers: AnswerFormat = SPACED
+
+    def tokens(self, width: int, height: int) -> int:
+        """Language-model tokens of a picture of that size, which is one of the grid's."""
+        return (width // self.factor) * (height // self.factor)
+
+    def narrowed(self, tokens: int | None) -> "Family":
+        """This family with at most so many tokens a picture; pictures below it stay as they are."""
+        if tokens is None or tokens * self.factor**2 >= self.max_pixels:
+            return self
+        most = tokens * self.factor**2
+        # A tiny picture is enlarged to the minimum, rounded up: that must stay below the budget.
+        return replace(self, max_pixels=most, min_pixels=min(self.min_pixels, most // 4))
 
     def model_size(self, width: int, height: int) -> tuple[int, int]:
         """The size at which a `width` x `height` picture is seen: Qwen's published smart_resize.
@@ -78,7 +98,18 @@ def load_family(folder: Path, min_pixels: int | None, max_pixels: int | None) ->
     size = processor.get("size") or {}
     low = min_pixels or processor.get("min_pixels") or size.get("shortest_edge")
     high = max_pixels or processor.get("max_pixels") or size.get("longest_edge")
-    return Family(factor, int(low or least), int(high or most), BOX_SPACES[model_type])
+    space, answers = BOX_SPACES[model_type], _answer_format(folder, model_type)
+    return Family(factor, int(low or least), int(high or most), space, answers)
+
+
+def _answer_format(folder: Path, model_type: str) -> AnswerFormat:
+    said = _read(folder / "zeroshift.json").get("answer_format")
+    if said is None:
+        return FORMATS.get(model_type, SPACED)
+    try:
+        return AnswerFormat.model_validate(said)
+    except ValidationError as error:
+        raise ShardFailed(f"{folder / 'zeroshift.json'}: answer_format: {error}") from error
 
 
 def _processor(folder: Path) -> dict[str, Any]:

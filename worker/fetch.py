@@ -17,7 +17,7 @@ from jobs.errors import (
     TemporaryError,
     ZeroshiftError,
 )
-from jobs.order import PinnedInput
+from jobs.order import PinnedObject
 from worker.errors import FetchError
 
 ATTEMPTS, LONGEST_WAIT_S = 5, 10.0
@@ -30,7 +30,7 @@ CODES: dict[type[ZeroshiftError], tuple[str, bool]] = {
 }
 
 
-def fetch(store: Store, pinned: PinnedInput) -> bytes:
+def fetch(store: Store, pinned: PinnedObject) -> bytes:
     """The bytes of the object that was pinned; `FetchError` when they can't be had.
 
     A `UserError` (no credentials) passes: it is the worker's own trouble and no object's.

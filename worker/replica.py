@@ -4,6 +4,7 @@ Serve checks its health and starts another when it is dead. Several shards are w
 that the engine always has questions waiting.
 """
 
+import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,12 +14,17 @@ from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store, StoreOptions
 from jobs.order import Order
 from worker.engines import make_engine
-from worker.engines.base import EngineOptions
+from worker.engines.base import Engine, EngineOptions
+from worker.engines.lasting import LastingEngine
 from worker.families import load_family
-from worker.picture import Limits
+from worker.pictures import Decoders, Limits
 from worker.shard import ShardRun, Tools
 
 THREADS = 8  # fetching waits on the network and decoding releases the interpreter
+# Inputs in flight for each question that the engine takes at a time: as many wait, prepared.
+AHEAD = 2
+CAREFUL_FROM = 3  # attempts at a shard: two may have failed of something else than a picture
+SEQUENCES = 32  # that an engine takes at a time, where its settings do not say
 
 
 class Replica:
@@ -30,7 +36,11 @@ class Replica:
         os.environ["OMP_NUM_THREADS"] = str(cpus)
         self._store = Store(StoreOptions(**store), connections=2 * THREADS)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="shard")
-        self._engine = make_engine(engine, EngineOptions(model, settings))
+        self._decoders = Decoders(cpus)
+        self._slots = asyncio.Semaphore(AHEAD * int(settings.get("max_num_seqs", SEQUENCES)))
+        self._engine: Engine = LastingEngine(
+            lambda options: make_engine(engine, options), EngineOptions(model, settings)
+        )
         await self._engine.start()
 
     async def check_health(self) -> None:
@@ -42,10 +52,21 @@ class Replica:
     ) -> dict[str, Any]:
         """Work one shard of the job at address `job`; answers its marker."""
         parsed = Order.model_validate(order)
+        limits = Limits(**parsed.limits.model_dump())
         family = load_family(Path(parsed.model), parsed.min_pixels, parsed.max_pixels)
-        tools = Tools(self._store, self._engine, family, Limits(), self._threads)
-        run = ShardRun(tools, parsed, JobPaths(Address.parse(job)), shard, epoch, attempt)
+        tools = Tools(
+            self._store,
+            self._engine,
+            family,
+            limits,
+            self._threads,
+            self._slots,
+            self._decoders,
+        )
+        paths, careful = JobPaths(Address.parse(job)), attempt >= CAREFUL_FROM
+        run = ShardRun(tools, parsed, paths, shard, epoch, attempt, careful)
         return (await run.run()).model_dump()
 
     def __del__(self) -> None:  # Serve's hook for the end of a replica
         self._engine.stop()
+        self._decoders.close()

@@ -55,6 +55,8 @@ def submit_job(
             _show_plan(store, settings, resolved(request), as_json)
             return
         submitted = submit(store, settings, request)
+        for warning in submitted.warnings:
+            err.print(f"warning: {warning}", markup=False)
         if not wait:
             _say_queued(store, settings, submitted, as_json)
             return
@@ -73,10 +75,11 @@ def _read(source: str) -> Manifest:
 
 
 def _show_plan(store: Store, settings: Settings, manifest: Manifest, as_json: bool) -> None:
-    check(store, manifest)
+    warnings = check(store, manifest)
     facts = gather(store, settings, manifest)
     shown = quote_to_json(quote_job(facts, settings, manifest), manifest)
     gates = pass_gates(store, settings, manifest, facts)
+    shown["warnings"] += warnings
     shown["checked"] = [each.model_dump() for each in gates]
     print_json(shown) if as_json else _print_plan(shown)
     if shown["choice"] is None:

@@ -21,6 +21,11 @@ def print_summary(console: Console, record: Record, receipt: dict[str, Any] | No
     console.print(f"{images}  {rate(record)}".rstrip())
     console.print(f"results: {record.output}", soft_wrap=True)
     if receipt is not None:
+        for warning in receipt["warnings"]:
+            console.print(f"[yellow]warning[/]: {warning}", soft_wrap=True)
+        if receipt["wasted_tokens"]:
+            total = receipt["prompt_tokens"] + receipt["output_tokens"]
+            console.print(f"{receipt['wasted_tokens']} of {total} tokens gave no answer")
         print_bill(console, receipt)
 
 

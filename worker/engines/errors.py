@@ -3,6 +3,7 @@
 EngineError
 ├── EngineStartFailed    the model could not be loaded: no question was asked
 ├── EngineDead           the engine can answer nothing any more: start another
+├── EngineKilled         this question has killed two engines: the row's error
 └── QuestionRefused      this question can't be asked, others can: the row's error
 """
 
@@ -21,3 +22,7 @@ class EngineDead(EngineError):
 
 class QuestionRefused(EngineError):
     """This question can't be asked: too long for the model, or a schema it can't enforce."""
+
+
+class EngineKilled(EngineError):
+    """This question has killed the engine twice, the second time alone with it."""

@@ -8,7 +8,7 @@ from typing import Any
 from worker.engines.base import Answer, EngineOptions, Question
 from worker.engines.errors import EngineDead
 
-Rule = Callable[[Question], str]
+Rule = Callable[[Question], str | Answer]
 
 
 def smallest(schema: dict[str, Any]) -> Any:
@@ -20,37 +20,57 @@ def smallest(schema: dict[str, Any]) -> Any:
         return {name: smallest(schema["properties"][name]) for name in wanted}
     if schema.get("type") == "array":
         return [smallest(schema["items"])] * int(schema.get("minItems", 0))
-    plain = {"string": "", "boolean": False, "null": None}
+    if schema.get("type") == "string":
+        return "x" * int(schema.get("minLength", 0))
+    plain = {"boolean": False, "null": None}
     return plain.get(str(schema.get("type")), schema.get("minimum", 0))
 
 
 def _by_schema(question: Question) -> str:
-    return json.dumps(smallest(question.answer_schema))
+    spelled = question.spelled
+    separators = (spelled.item_separator, spelled.key_separator)
+    answer = smallest(question.answer_schema or {})
+    return json.dumps(answer, separators=separators, indent=spelled.indent)
 
 
 class FakeEngine:
-    """Answers by `rule`; see `worker.engines.base.Engine`."""
+    """Answers by `rule`; see `worker.engines.base.Engine`. A word of a prompt is a token."""
 
-    def __init__(self, options: EngineOptions, rule: Rule = _by_schema) -> None:
+    def __init__(
+        self, options: EngineOptions, rule: Rule = _by_schema, context: int | None = None
+    ) -> None:
         self._rule = rule
         self._running = False
+        self.context = context
         self.asked: list[str] = []
+        self.questions: list[Question] = []
 
     async def start(self) -> None:
         self._running = True
 
+    def text_tokens(self, prompt: str, pictures: int) -> int:
+        return len(prompt.split())
+
     async def ask(self, question: Question) -> Answer:
         await self.check()
         self.asked.append(question.request_id)
+        self.questions.append(question)
         await asyncio.sleep(0)
-        text = self._rule(question)
+        try:
+            said = self._rule(question)
+        except EngineDead:
+            self._running = False
+            raise
+        return said if isinstance(said, Answer) else self._answer(question, said)
+
+    def _answer(self, question: Question, text: str) -> Answer:
         cut = text[: question.max_tokens]
         return Answer(
             request_id=question.request_id,
             text=cut,
             finish_reason="stop" if cut == text else "length",
-            prompt_tokens=len(question.prompt.split()) + 1,
-            image_tokens=1,
+            prompt_tokens=len(question.prompt.split()) + len(question.images),
+            image_tokens=len(question.images),
             output_tokens=len(cut),
             generate_s=0.0,
             queue_s=0.0,

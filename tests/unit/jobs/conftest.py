@@ -36,7 +36,7 @@ from jobs.submission import submit
 from worker.engines.base import EngineOptions
 from worker.engines.fake import FakeEngine
 from worker.families import load_family
-from worker.picture import Limits
+from worker.pictures import Limits
 from worker.shard import ShardRun, Tools
 
 

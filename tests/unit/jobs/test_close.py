@@ -35,7 +35,7 @@ def closing(store, bucket) -> Closing:
 def commit(store, closing):
     """Pins the keys of a shard and commits rows for it."""
 
-    def put(shard: int, keys: list[str], rows: list[Row]) -> None:
+    def put(shard: int, keys: list[str], rows: list[Row], **more: object) -> None:
         pinned = [PinnedInput(address=key, etag="e", size=1) for key in keys]
         lines = "".join(each.model_dump_json() + "\n" for each in pinned)
         store.write(closing.paths.inputs_of(shard), lines.encode())
@@ -49,6 +49,7 @@ def commit(store, closing):
             digest=hashlib.sha256(body).hexdigest(),
             started_at=1.0,
             ended_at=2.0,
+            **more,
         )
         store.write(closing.paths.rows_of(shard), body)
         store.write(closing.paths.marker_of(shard), marker.model_dump_json().encode())
@@ -173,3 +174,54 @@ def test_parts_that_an_earlier_job_left_in_the_output_are_removed(closable, stor
     store.write(closable.output / "part-00007.jsonl", b"{}\n")
     closable.write(Decimal(1))
     assert [each["key"] for each in written(closable)] == ["s3://b/1", "s3://b/2", "s3://b/3"]
+
+
+def frames(key: str, count: int) -> list[Row]:
+    return [row(key).model_copy(update={"frame": n, "time_s": n / 2}) for n in range(count)]
+
+
+def test_a_video_has_a_row_for_each_of_its_frames(closing, commit):
+    commit(0, ["s3://b/1", "s3://b/v"], [row("s3://b/1"), *frames("s3://b/v", 3)])
+    commit(1, ["s3://b/2"], [row("s3://b/2")])
+    assert closing.reconcile() is None
+    assert closing.write(Decimal("1")).rows == 5
+
+
+def test_a_video_without_a_row_and_a_frame_of_no_input_are_found(closing, commit):
+    commit(1, ["s3://b/2"], [row("s3://b/2")])
+    for rows in ([row("s3://b/1")], [row("s3://b/1"), *frames("s3://b/x", 3)]):
+        commit(0, ["s3://b/1", "s3://b/v"], rows)
+        with pytest.raises(RowsMissing):
+            closing.reconcile()
+
+
+def test_two_questions_about_one_picture_need_two_rows(closing, commit):
+    commit(1, ["s3://b/2"], [row("s3://b/2")])
+    commit(0, ["s3://b/1", "s3://b/1"], [row("s3://b/1")] * 2)
+    assert closing.reconcile() is None
+    commit(0, ["s3://b/1", "s3://b/1"], [row("s3://b/1")])
+    with pytest.raises(RowsMissing):
+        closing.reconcile()
+
+
+def test_a_sample_that_disagrees_is_a_warning_and_one_that_agrees_is_none(closing, commit):
+    check = {"asked": 8, "agreed": 8, "same": 7}
+    commit(1, ["s3://b/2"], [row("s3://b/2")])
+    commit(0, ["s3://b/1"], [row("s3://b/1")], grammar_check=check)
+    assert closing.write(Decimal("1")).warnings == ()
+    commit(0, ["s3://b/1"], [row("s3://b/1")], grammar_check={**check, "agreed": 3})
+    [warning] = closing.write(Decimal("1")).warnings
+    assert "the grammar may fight the model: of 8 pictures" in warning
+    assert "only 3" in warning
+
+
+def test_waste_is_added_up_and_what_went_wrong_is_in_the_parquet(closing, store, commit):
+    usage = Usage(prompt_tokens=9, image_tokens=4, output_tokens=3, wasted_tokens=12)
+    error = FAULT.model_copy(update={"detail": {"limit": 8}, "raw": "{"})
+    bad = failed("s3://b/1").model_copy(update={"error": error, "usage": usage})
+    commit(0, ["s3://b/1"], [bad])
+    commit(1, ["s3://b/2"], [row("s3://b/2")])
+    assert closing.write(Decimal("1")).wasted_tokens == 12
+    table = pq.read_table(io.BytesIO(store.read(closing.output / "results.parquet"))).to_pylist()
+    assert (table[0]["error_detail"], table[0]["error_raw"]) == ('{"limit": 8}', "{")
+    assert (table[0]["wasted_tokens"], table[1]["wasted_tokens"]) == (12, 0)

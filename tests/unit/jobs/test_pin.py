@@ -124,3 +124,44 @@ def test_our_own_state_is_never_taken_for_pictures(store, bucket, pinned):
     for key in ("a.png", "zeroshift/jobs/j-1/record.json"):
         store.write(Address(bucket, key), b"x")
     assert names(pinned(Inputs(prefix=f"s3://{bucket}/"))) == ["a.png"]
+
+
+def test_what_an_index_says_beside_the_key_is_kept(bucket, pinned, index):
+    line = json.dumps({"key": f"s3://{bucket}/a", "part": 7, "label": {"verdict": "ok"}})
+    [[one]] = pinned(index(line))
+    assert one.fields == {"part": 7, "label": {"verdict": "ok"}}
+
+
+def test_each_question_about_a_picture_is_an_input_of_its_own(bucket, pinned, index):
+    line = json.dumps({"key": f"s3://{bucket}/a", "questions": ["Who?", "Where?"], "part": 7})
+    [found] = pinned(index(line))
+    assert [each.fields for each in found] == [
+        {"part": 7, "question": "Who?"},
+        {"part": 7, "question": "Where?"},
+    ]
+    assert len({each.address for each in found}) == 1
+
+
+def test_a_line_with_several_keys_is_one_prompt_of_them_all(store, bucket, pinned):
+    line = json.dumps({"keys": [f"s3://{bucket}/{name}" for name in "ab"], "part": 7})
+    store.write(Address(bucket, "list.jsonl"), line.encode())
+    [[one]] = pinned(Inputs(index=f"s3://{bucket}/list.jsonl", max_pictures=2))
+    assert [each.address[-1] for each in one.objects] == ["a", "b"]
+    assert one.fault is None
+    [[one]] = pinned(Inputs(index=f"s3://{bucket}/list.jsonl"))
+    assert one.fault.code == "group_too_large"
+
+
+@pytest.mark.parametrize("questions", ["Who?", [1], {"a": 1}])
+def test_questions_that_are_no_list_of_texts_are_named(store, bucket, paths, index, questions):
+    inputs = index(json.dumps({"key": f"s3://{bucket}/a", "questions": questions}))
+    with pytest.raises(ManifestError, match=r"line 1 is .*allowed"):
+        pin(store, paths, inputs, None)
+
+
+def test_pictures_of_a_folder_are_pinned_as_one_input(store, bucket, pinned):
+    for key in ("in/1/a.png", "in/1/b.png", "in/2/c.png"):
+        store.write(Address(bucket, key), b"x")
+    [found] = pinned(Inputs(prefix=f"s3://{bucket}/in/", group_by="folder"))
+    assert [(each.group, len(each.objects)) for each in found] == [("in/1", 2), ("in/2", 1)]
+    assert found[0].others[0].etag == store.look(Address(bucket, "in/1/b.png")).etag

@@ -25,6 +25,13 @@ KEYS = [
     "timing",
     "attempt",
     "cost_usd",
+    "time_s",
+    "group",
+    "keys",
+    "fields",
+    "confidence",
+    "boxes",
+    "images",
 ]
 FAULT = RowError(code="not_an_image", stage="decode", message="no format", retryable=False)
 
@@ -70,10 +77,15 @@ def test_the_parts_of_a_row_have_the_keys_of_the_design():
         "model_width",
         "model_height",
     ]
-    assert list(parts["usage"]) == ["prompt_tokens", "image_tokens", "output_tokens"]
+    assert list(parts["usage"]) == [
+        "prompt_tokens",
+        "image_tokens",
+        "output_tokens",
+        "wasted_tokens",
+    ]
     assert list(parts["timing"]) == ["fetch_s", "decode_s", "queue_s", "generate_s"]
     error = json.loads(failed().to_line())["error"]
-    assert list(error) == ["code", "stage", "message", "retryable"]
+    assert list(error) == ["code", "stage", "message", "retryable", "detail", "raw"]
 
 
 def test_money_is_a_decimal_string():

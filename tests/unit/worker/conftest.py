@@ -14,10 +14,10 @@ from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.order import Marker, Order, PinnedInput, Sampling
 from jobs.rows import Row, read_rows
-from worker.engines.base import EngineOptions, Question
+from worker.engines.base import Engine, EngineOptions, Question
 from worker.engines.fake import FakeEngine
 from worker.families import Family
-from worker.picture import Limits
+from worker.pictures import Limits
 from worker.shard import ShardRun, Tools
 
 FAMILY = Family(28, 56 * 56, 56 * 56, "model_pixels")
@@ -45,15 +45,40 @@ class Shard:
             lines.append(pinned.model_dump_json())
         self.store.write(self.paths.inputs_of(0), "\n".join(lines).encode())
 
-    def work(self, engine: FakeEngine, store: Any = None, **changes: Any) -> Marker:
+    def put_together(self, *names: str, **more: Any) -> None:
+        """One input of the objects that `put` wrote, as one prompt."""
+        found = [self.store.look(Address(self.bucket, f"in/{name}.png")) for name in names]
+        first, *others = (
+            {"address": str(each.address), "etag": each.etag, "size": each.size} for each in found
+        )
+        pinned = PinnedInput.model_validate({**first, "others": others, **more})
+        self.store.write(self.paths.inputs_of(0), pinned.model_dump_json().encode())
+
+    def give_fields(self, *fields: dict[str, Any]) -> None:
+        """What an index says about each input that `put` wrote."""
+        lines = self.store.read(self.paths.inputs_of(0)).decode().split("\n")
+        told = [
+            PinnedInput.model_validate_json(line).model_copy(update={"fields": each})
+            for line, each in zip(lines, fields, strict=True)
+        ]
+        body = "\n".join(each.model_dump_json() for each in told)
+        self.store.write(self.paths.inputs_of(0), body.encode())
+
+    def work(
+        self,
+        engine: Engine,
+        store: Any = None,
+        epoch: int = 2,
+        careful: bool = False,
+        **changes: Any,
+    ) -> Marker:
         order = Order(
             job_id="job-1",
             model="m",
             engine={},
             replicas=1,
             cpus=1,
-            prompt="How red?",
-            **{"answer_schema": RED, "box_field": None, **changes},
+            **{"prompt": "How red?", "answer_schema": RED, "box_field": None, **changes},
             sampling=Sampling(temperature=0, top_p=1, max_tokens=99, seed=0),
             min_pixels=None,
             max_pixels=None,
@@ -63,7 +88,7 @@ class Shard:
 
         async def run() -> Marker:
             await engine.start()
-            return await ShardRun(tools, order, self.paths, 0, 2, 3).run()
+            return await ShardRun(tools, order, self.paths, 0, epoch, 3, careful).run()
 
         return asyncio.run(run())
 
@@ -101,4 +126,4 @@ def look() -> Callable[[Question], str]:
 @pytest.fixture
 def engine(look: Callable[[Question], str]) -> Callable[..., FakeEngine]:
     """Makes fake engines that look, or that answer by another rule."""
-    return lambda rule=look: FakeEngine(EngineOptions("m"), rule)
+    return lambda rule=look, context=None: FakeEngine(EngineOptions("m"), rule, context)

@@ -30,14 +30,14 @@ def test_a_good_answer_is_parsed_and_nothing_else():
 def test_an_answer_cut_at_max_tokens_is_truncated_even_when_it_looks_whole(text):
     error = refused(text, "length")
     assert error.code == "truncated_output"
-    assert text in str(error)
+    assert error.raw == text
 
 
 @pytest.mark.parametrize("text", ['{"verdict": "ok"', '{"verdict": "ok", "defects": []}}', "yes"])
 def test_what_is_no_json_is_refused_and_kept(text):
     error = refused(text)
     assert error.code == "invalid_json"
-    assert text in str(error)
+    assert error.raw == text
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_ordinary_white_space_is_fine():
 
 
 def test_only_so_much_of_a_wrong_answer_is_kept():
-    assert len(str(refused("x" * 10 * RAW_LIMIT))) < 2 * RAW_LIMIT
+    assert len(refused("x" * 10 * RAW_LIMIT).raw) == RAW_LIMIT + 1
 
 
 @pytest.mark.parametrize(

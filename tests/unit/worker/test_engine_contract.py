@@ -20,7 +20,10 @@ from demo.parts import draw_part
 from infra.models.folder import find_model
 from infra.offers import local_offer
 from infra.planner.plan import make_plan
+from jobs.manifest_output import FORMATS
+from jobs.order import AnswerFormat
 from jobs.tasks import PRESETS
+from worker.confidence import confidence
 from worker.engines import make_engine
 from worker.engines.base import Answer, Engine, EngineOptions, Question
 from worker.engines.errors import EngineDead, EngineStartFailed, QuestionRefused
@@ -56,6 +59,7 @@ class Running:
 def make(kind: str) -> Engine:
     os.environ.setdefault("OMP_NUM_THREADS", "2")
     settings = {**make_plan(NAME, local_offer(), replicas=1).engine, "max_num_seqs": 8}
+    settings["limit_mm_per_prompt"] = {"image": 2, "video": 0}
     return make_engine(kind, EngineOptions(str(MODEL.folder), settings))
 
 
@@ -113,6 +117,12 @@ def test_another_schema_is_kept_too(running):
     assert Draft202012Validator(schema).is_valid(json.loads(answer.text)), answer.text
 
 
+def test_a_prompt_is_counted_as_it_is_read(running):
+    tokens = running.engine.text_tokens(TASK.prompt, 1)
+    answer = running.ask(question("counted"))[0]
+    assert tokens == answer.prompt_tokens - answer.image_tokens
+
+
 def test_an_answer_that_is_cut_says_so(running):
     answer = running.ask(question("cut", max_tokens=1))[0]
     assert (answer.finish_reason, answer.output_tokens) == ("length", 1)
@@ -165,6 +175,57 @@ def test_a_schema_that_can_not_be_enforced_is_refused_and_the_others_are_answere
 def test_a_prepared_picture_is_seen_as_it_is_and_not_resized_again(running, size):
     answer = running.ask(question(f"size-{size}", size=size))[0]
     assert answer.image_tokens == (size[0] // 28) * (size[1] // 28)
+
+
+@vllm_alone
+def test_several_pictures_are_one_prompt(running):
+    others = (draw_part(2, *SIZE).image,)
+    answer = running.ask(question("two", others=others))[0]
+    assert answer.image_tokens == 2 * (SIZE[0] // 28) * (SIZE[1] // 28)
+    tokens = running.engine.text_tokens(TASK.prompt, 2)
+    assert tokens == answer.prompt_tokens - answer.image_tokens
+
+
+@vllm_alone
+def test_the_context_is_what_the_planner_set(running):
+    assert running.engine.context == MODEL.context
+
+
+@vllm_alone
+@pytest.mark.parametrize("form", [FORMATS["compact"], FORMATS["pretty"], AnswerFormat(fenced=True)])
+def test_answers_are_spelled_as_they_are_wanted(running, form):
+    text = running.ask(question(f"form-{hash(form)}", spelled=form, max_tokens=400))[0].text
+    inner = text.removeprefix("```json\n").removesuffix("\n```") if form.fenced else text
+    separators = (form.item_separator, form.key_separator)
+    assert inner == json.dumps(json.loads(inner), separators=separators, indent=form.indent)
+    assert form.fenced == text.startswith("```json")
+
+
+@vllm_alone
+def test_a_free_model_spells_answers_as_it_was_trained_to(running):
+    forced, free = running.ask(question("forced"), question("free", answer_schema=None))
+    assert forced.text == free.text
+
+
+@vllm_alone
+def test_the_probabilities_of_tokens_are_told_when_asked_for(running):
+    answer, plain = running.ask(question("sure", probabilities=True), question("plain"))
+    assert len(answer.ends) == len(answer.logprobs) == answer.output_tokens
+    assert max(answer.ends) == len(answer.text)
+    assert list(answer.ends) == sorted(answer.ends)
+    assert all(each <= 0 for each in answer.logprobs)
+    assert (plain.ends, plain.logprobs) == ((), ())
+    found = confidence(answer, 0, TASK.schema)
+    assert found["verdict"] > 0.3
+    assert all(0 < each <= 1 for each in found.values())
+
+
+@vllm_alone
+def test_an_answer_in_circles_is_stopped_where_it_goes_in_circles(running):
+    loop = {"type": "array", "items": {"enum": [1]}, "minItems": 600}
+    answer = running.ask(question("loop", answer_schema=loop, max_tokens=900))[0]
+    assert answer.finish_reason == "repetition"
+    assert answer.output_tokens < 300
 
 
 @vllm_alone

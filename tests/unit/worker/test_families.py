@@ -131,3 +131,31 @@ def test_an_unknown_family_is_refused_in_one_line_with_those_known(tmp_path):
     with pytest.raises(ShardFailed, match=r"'llava'; allowed: qwen2_vl, qwen2_5_vl") as caught:
         load_family(write_model(tmp_path, "llava"), None, None)
     assert "\n" not in str(caught.value)
+
+
+@given(families, sides, sides, st.integers(1, 3000))
+def test_a_budget_of_tokens_is_never_exceeded(family, width, height, tokens):
+    assume(ratio(width, height) <= 20)
+    seen = family.narrowed(tokens).model_size(width, height)
+    thin = family.factor in seen
+    assert family.tokens(*seen) <= tokens or thin or tokens < 4
+
+
+@given(families, st.integers(300, 900), st.integers(300, 900))
+def test_a_picture_below_the_budget_is_seen_as_without_one(family, width, height):
+    plain = family.model_size(width, height)
+    assert family.narrowed(10**6).model_size(width, height) == plain
+    assert family.narrowed(None) is family
+
+
+def test_a_model_says_itself_when_it_was_trained_on_another_spelling(tmp_path):
+    compact = {"item_separator": ",", "key_separator": ":"}
+    folder = write_model(tmp_path, "qwen2_5_vl", zeroshift={"answer_format": compact})
+    answers = load_family(folder, None, None).answers
+    assert (answers.item_separator, answers.key_separator) == (",", ":")
+
+
+def test_a_spelling_that_there_is_not_is_refused_by_name(tmp_path):
+    folder = write_model(tmp_path, "qwen2_5_vl", zeroshift={"answer_format": {"commas": 1}})
+    with pytest.raises(ShardFailed, match=r"zeroshift\.json: answer_format"):
+        load_family(folder, None, None)

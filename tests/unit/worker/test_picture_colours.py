@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from worker.families import Family
-from worker.picture import Limits, Prepared, prepare
+from worker.pictures import Limits, Prepared, prepare
 
 SIDE = 256
 FAMILY = Family(32, SIDE * SIDE, SIDE * SIDE, "model_pixels")  # seen as they are: no resize

@@ -9,7 +9,8 @@ import pytest
 from PIL import Image
 
 from worker.families import QWEN_MAX_PIXELS, QWEN_MIN_PIXELS, Family
-from worker.picture import ORIENTATION_TAG, Limits, Prepared, prepare
+from worker.pictures import Limits, Prepared, prepare
+from worker.pictures.stills import ORIENTATION_TAG
 
 SIDE = 256
 AS_IS = Family(32, SIDE * SIDE, SIDE * SIDE, "model_pixels")  # seen as they are: no resize

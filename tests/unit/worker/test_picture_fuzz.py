@@ -1,6 +1,7 @@
 """Any bytes give a picture or a refusal, and nothing else."""
 
 import io
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -9,9 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from tests.fuzz_pictures import EVERYTHING, FAULTS, files, outcome, seeds
 from worker.errors import PictureError
 from worker.families import Family
-from worker.picture import ORIENTATION_TAG, Limits, Prepared, prepare
+from worker.pictures import Decoders, Limits, Prepared, prepare, prepare_all
+from worker.pictures.formats import CLIPS, STILLS, sniff
+from worker.pictures.stills import ORIENTATION_TAG
 
 FAMILY = Family(28, 3136, 100 * 784, "model_pixels")
 LIMITS = Limits(max_pixels=1_000_000)
@@ -68,3 +72,24 @@ def test_a_picture_with_a_changed_header_ends_well(kind, changes):
     for where, value in changes:
         data[where % len(data)] = value
     assert ends_well(bytes(data))
+
+
+def test_hundreds_of_mutated_files_of_all_formats_lose_no_decoder():
+    pytest.importorskip("av")
+    pytest.importorskip("pillow_heif")
+    decoders, made = Decoders(2), list(files(400, seed=11))
+    try:
+        codes = Counter(outcome(decoders, data)[0] for _, data in made)
+    finally:
+        decoders.close()
+    assert codes.total() == len(made)
+    assert codes["prepared"] > 50
+    assert codes["image_broken"] + codes["image_truncated"] > 50
+    assert not {code: codes[code] for code in FAULTS if codes[code]}
+
+
+def test_the_files_to_mutate_are_of_every_format_and_whole():
+    pytest.importorskip("av")
+    pytest.importorskip("pillow_heif")
+    assert {sniff(data) for _, data in seeds()} == {*STILLS, *CLIPS}
+    assert all(list(prepare_all(data, FAMILY, LIMITS, EVERYTHING)) for _, data in seeds())

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from worker import picture
 from worker.families import QWEN_MAX_PIXELS, QWEN_MIN_PIXELS, Family
-from worker.picture import ORIENTATION_TAG, Limits, Prepared, prepare
+from worker.pictures import Limits, Prepared, prepare, stills
+from worker.pictures.colours import to_srgb
+from worker.pictures.stills import ORIENTATION_TAG
 
 FAMILY = Family(28, QWEN_MIN_PIXELS, QWEN_MAX_PIXELS, "model_pixels")
 SMALL = Family(28, 32 * 28 * 28, 48 * 28 * 28, "model_pixels")
@@ -81,7 +82,7 @@ def test_an_orientation_that_there_is_not_is_taken_for_upright(orientation):
     assert nearest_corners(prepared) == STORED
 
 
-@pytest.mark.filterwarnings("ignore:Corrupt EXIF data")  # elsewhere worker.picture ignores it
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF data")  # elsewhere worker.pictures ignores it
 def test_broken_exif_is_no_reason_to_lose_the_picture():
     data = saved(corners(), "JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xffnonsense")
     assert nearest_corners(prepare(data, FAMILY, Limits())) == STORED
@@ -120,10 +121,9 @@ def test_a_jpeg_is_decoded_smaller_but_never_below_the_models_size(size, orienta
 
     def watched(image: Image.Image, *rest: object) -> Image.Image:
         decoded.append(image.size)
-        return to_rgb(image, *rest)
+        return to_srgb(image, *rest)
 
-    to_rgb = picture._to_rgb
-    monkeypatch.setattr(picture, "_to_rgb", watched)
+    monkeypatch.setattr(stills, "to_srgb", watched)
     exif = Image.Exif()
     exif[ORIENTATION_TAG] = orientation
     prepared = prepare(saved(Image.new("RGB", size), "JPEG", exif=exif), SMALL, Limits())
