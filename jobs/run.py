@@ -114,7 +114,7 @@ class JobRun:
 
     def raise_cluster(self, plan: Plan) -> None:
         self.move(State.PROVISIONING)
-        self.raised = self.fleet.acquire(plan, self.clock())
+        self.raised = self.fleet.acquire(plan, self.clock(), self.record.job_id)
         self.change(cluster_id=self.raised.cluster.cluster_id)
 
     def work(self, manifest: Manifest, plan: Plan) -> None:
@@ -160,6 +160,7 @@ class JobRun:
             raise Stopped(*stop)
         if not self.raised.cluster.alive():
             raise JobFailed("the head of the cluster ended")
+        self.fleet.check_start(self.attempt().ready_at, self.clock())
 
     def tenancy(self, done_at: float | None = None) -> Tenancy:
         assert self.raised is not None, "only a raised cluster has tenants"

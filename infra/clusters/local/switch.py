@@ -19,6 +19,7 @@ from infra.clusters.local.processes import CLUSTER_TAG, NODE_TAG
 ORDERS, READY, REASON = "switch.json", "switch-ready", "end-reason"
 LOOKS_PER_LEASE = 20
 MOST_S, LEAST_S = 1.0, 0.05  # between two looks
+GRACE_S = 1.0  # there is nothing to be saved any more: what was committed is in the bucket
 RETRY_S = 2.0  # between two tries to end what does not end
 
 
@@ -71,7 +72,7 @@ class Switch:
     def _end(self, why: str) -> None:
         if self._others():
             self._note(why)
-        while left := teardown.end_cluster(self._folder, self._orders.cluster_id):
+        while left := teardown.end_cluster(self._folder, self._orders.cluster_id, GRACE_S):
             self._note(f"{why}; still there: {', '.join(left)}")
             time.sleep(RETRY_S)
         if self._orders.forget:

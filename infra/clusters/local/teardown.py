@@ -19,7 +19,7 @@ def switch_of(cluster_id: str) -> str:
     return f"{cluster_id}-switch"
 
 
-def end_cluster(folder: Path, cluster_id: str) -> list[str]:
+def end_cluster(folder: Path, cluster_id: str, grace_s: float = processes.GRACE_S) -> list[str]:
     """End all but the switch, and remove what only a living cluster needs; what is left, in words.
 
     The autoscaler may start a node after those known were ended: the tag finds it, and the registry
@@ -27,9 +27,9 @@ def end_cluster(folder: Path, cluster_id: str) -> list[str]:
     """
     registry, spared = Registry(folder / "nodes"), switch_of(cluster_id)
     for entry in registry.living():
-        processes.end(NODE_TAG, entry.node_id)
+        processes.end(NODE_TAG, entry.node_id, grace_s)
         registry.gone(entry.node_id)
-    left = processes.end(CLUSTER_TAG, cluster_id, spare=(NODE_TAG, spared))
+    left = processes.end(CLUSTER_TAG, cluster_id, grace_s, spare=(NODE_TAG, spared))
     if left:
         return [f"{process.pid} {processes.name_of(process)}" for process in left]
     for entry in registry.living():
