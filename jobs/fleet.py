@@ -10,7 +10,6 @@ import logging
 import subprocess
 import threading
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,8 +20,9 @@ from infra.clusters.base import Cluster, ClusterSpec, NodeInterval
 from infra.errors import ClusterError
 from infra.planner import Plan
 from jobs.bucket import Store
-from jobs.cluster_record import ClusterFile, ClusterRecord, cluster_records, fleet_name
+from jobs.cluster_record import ClusterFile, ClusterRecord, cluster_records
 from jobs.errors import Conflict, ZeroshiftError
+from jobs.intent import intend
 from jobs.offers import snapshot
 from jobs.settings import Settings
 from jobs.starting import Deadlines, check_start
@@ -96,32 +96,12 @@ class Fleet:
         return same and young and not warm.spoiled and warm.cluster.alive()
 
     def _raise(self, plan: Plan, now: float, tenant: str) -> Raised:
-        cluster_id = f"zs-{uuid.uuid4().hex[:8]}"
-        offer, settings = plan.offer, self._settings
-        spec = ClusterSpec(
-            cluster_id,
-            offer.max_nodes,
-            offer.cpus,
-            lease_s=settings.cluster_lease_s,
-            lifetime_s=settings.cluster_lifetime_s,
-            fleet=fleet_name(self._store, settings.bucket),
-        )
-        cluster = self._make(offer.provider, spec, settings.work_dir)
-        record = ClusterRecord(
-            cluster_id=cluster_id,
-            provider=offer.provider,
-            state="intended",
-            owner=self._owner,
-            created_at=now,
-            lease_until=now + settings.cluster_lease_s,
-            offer=snapshot(offer),
-            place=cluster.place,
-            tenant=tenant,
-            since=now,
-        )
-        file = ClusterFile.create(self._store, settings.bucket, record)
+        settings = self._settings
+        spec, file = intend(self._store, settings, self._owner, plan, now, tenant)
+        cluster = self._make(plan.offer.provider, spec, settings.work_dir)
+        file.change(place=cluster.place)
         self.current = raised = Raised(
-            cluster, file, now, log=settings.work_dir / f"{cluster_id}-worker.log"
+            cluster, file, now, log=settings.work_dir / f"{spec.cluster_id}-worker.log"
         )
         try:
             cluster.up()

@@ -5,10 +5,8 @@ nothing to do with Ray is held against a hollow local cluster too: real processe
 nothing.
 """
 
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -234,36 +232,3 @@ def test_the_local_provider_is_made_without_touching_the_disk(tmp_path):
     assert isinstance(cluster, LocalCluster)
     assert not cluster.alive()
     assert list(tmp_path.iterdir()) == []
-
-
-class TestFakeCluster:
-    """What the fake adds: its workers are functions, and work makes a node."""
-
-    def test_a_worker_that_runs_has_no_status_yet(self, tmp_path):
-        release = threading.Event()
-        cluster = FakeCluster(ClusterSpec("f", 1, 1), lambda *_: 7 if release.wait(10) else 1)
-        cluster.up()
-        process = cluster.launch(["work"], {}, tmp_path)
-        assert process.poll() is None
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.01)
-        release.set()
-        assert process.wait(10) == 7
-
-    def test_work_adds_a_node_and_retiring_ends_it(self, tmp_path):
-        cluster = FakeCluster(ClusterSpec("f", 1, 1), lambda *_: 0)
-        cluster.up()
-        cluster.launch(["work"], {}, tmp_path).wait(10)
-        assert [node.gone_at for node in cluster.nodes()] == [None]
-        cluster.launch(["retire"], {}, tmp_path).wait(10)
-        cluster.launch(["work"], {}, tmp_path).wait(10)
-        first, second = cluster.nodes()
-        assert first.gone_at is not None
-        assert first.launched_at <= first.gone_at
-        assert (first.node_id, second.node_id, second.gone_at) == ("f-n1", "f-n2", None)
-
-    def test_a_worker_sees_its_arguments_and_environment(self, tmp_path: Path):
-        seen = []
-        cluster = FakeCluster(ClusterSpec("f", 1, 1), lambda *given: seen.append(given) or 0)
-        cluster.launch(["work", "s3://b/j/"], {"A": "1"}, tmp_path).wait(10)
-        assert seen == [(["work", "s3://b/j/"], {"A": "1"})]

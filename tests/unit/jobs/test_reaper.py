@@ -10,7 +10,8 @@ from infra.clusters.fake import HERE, FakeCluster, FakeSweeper
 from jobs.addresses import ledger_root
 from jobs.cluster_record import ClusterFile, cluster_records, fleet_name
 from jobs.fleet import Fleet
-from jobs.reaper import ELSEWHERE_S, SKEW_S, Reaper
+from jobs.orphans import ELSEWHERE_S, SKEW_S
+from jobs.reaper import Reaper
 from jobs.submission import plan_for
 
 LEASE_S = 60.0
@@ -187,7 +188,7 @@ def test_a_lease_that_is_renewed_at_the_last_moment_is_respected(
     store, bucket, reaper, left_behind, workshop, clock
 ):
     raised = left_behind()
-    [orphan] = reaper._orphans()
+    [orphan] = reaper._search.orphans()
     raised.file.change(lease_until=clock.now + LEASE_S)
     assert reaper._reap(orphan).outcome == "taken"
     assert workshop.made[0].alive()
@@ -196,7 +197,7 @@ def test_a_lease_that_is_renewed_at_the_last_moment_is_respected(
 def test_of_two_reapers_one_ends_it(store, bucket, sweep, clock, reaper, left_behind):
     left_behind()
     other = Reaper(store, bucket, "reaper-2", lambda provider: sweep, clock)
-    [theirs], [ours] = other._orphans(), reaper._orphans()
+    [theirs], [ours] = other._search.orphans(), reaper._search.orphans()
     assert [other._reap(theirs).outcome, reaper._reap(ours).outcome] == ["ended", "taken"]
 
 
