@@ -146,7 +146,9 @@ class Fleet:
         raised = self.current
         if raised is None or raised.idle_since is None:
             return False
-        return raised.spoiled or now - raised.idle_since >= self._settings.idle_window_s
+        if raised.spoiled or not raised.cluster.alive():
+            return True
+        return now - raised.idle_since >= self._settings.idle_window_s
 
     def rest(self, failed: bool = False) -> None:
         """Take the cluster down and check that it is gone; nothing to do without one."""

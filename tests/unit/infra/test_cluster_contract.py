@@ -41,7 +41,8 @@ def make(kind: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
 
     def make(starts: bool = True, **changes: float) -> Cluster:
         name, start_s = f"contract-{uuid.uuid4().hex[:8]}", 90 if starts else 0
-        spec = ClusterSpec(name, 1, 1, start_s=start_s, fleet=name, **changes)
+        given = {"lease_s": 300.0, **changes}  # nothing renews it while a test looks
+        spec = ClusterSpec(name, 1, 1, start_s=start_s, fleet=name, **given)
         if kind == "fake":
             made.append(FakeCluster(spec, lambda *_: 0, starts))
         else:

@@ -215,3 +215,17 @@ def test_a_drain_is_covered_by_a_last_lease(store, bucket, fleet, plan, renewals
     fleet.acquire(plan, 100.0)
     fleet.rest()
     assert renewals == [60.0 + 30.0 + 60.0]
+
+
+def test_nodes_whose_head_has_died_are_not_kept_for_the_idle_window(
+    store, bucket, fleet, plan, workshop
+):
+    fleet.acquire(plan, 100.0)
+    workshop.made[0]._add_node()
+    workshop.made[0]._alive = False
+    fleet.release(110.0)
+    assert fleet.idle_too_long(110.0)
+    fleet.rest()
+    [record] = cluster_records(store, bucket)
+    assert (len(record.nodes), record.checked) == (1, "no process is left")
+    assert record.nodes[0].gone_at is not None
