@@ -46,10 +46,7 @@ class Abilities:
         """What holds on this store, in one line."""
         late = "" if self.listed else "; listings lag behind writes, so new work is seen late"
         if self.many_controllers:
-            spelt = f"etags {self.etags}"
-            return (
-                f"the store enforces conditional writes ({spelt}): any number of controllers{late}"
-            )
+            return f"the store enforces conditional writes: any number of controllers{late}"
         return (
             f"the store does not enforce conditional writes (If-None-Match {self.create}, If-Match "
             f"{self.replace}): one controller at a time; with one, every picture has exactly one "

@@ -24,7 +24,7 @@ from jobs.errors import (
     UserError,
 )
 from jobs.patience import Patience
-from jobs.store_client import StoreOptions, make_client
+from jobs.store_client import Spelling, StoreOptions, make_client
 from jobs.store_errors import translate, upload_error
 
 __all__ = ["Found", "Store", "StoreOptions", "translate"]
@@ -183,7 +183,7 @@ class Store:
             # Some stores refuse the right etag when it has quotes, or when it has none.
             if self._spelling_is_proved or not self._has(address, etag):
                 raise
-            other = "bare" if self.options.etags == "quoted" else "quoted"
+            other: Spelling = "bare" if self.options.etags == "quoted" else "quoted"
             new = self._put(address, body, kind, IfMatch=_spelled(etag, other))
             self.options = replace(self.options, etags=other)
         self._spelling_is_proved = True
@@ -241,8 +241,12 @@ class Store:
         try:
             return self.patience.run(request)
         except CredentialsExpired:
-            self._client = make_client(self.options, self._connections)
+            self._renew()
             return self.patience.run(request)
+
+    def _renew(self) -> None:
+        """Take the credentials that there are now."""
+        self._client = make_client(self.options, self._connections)
 
     def _request(self, operation: str, what: str, **arguments: Any) -> dict[str, Any]:
         """One try of one request."""
@@ -263,5 +267,5 @@ def _bare(etag: str) -> str:
     return etag.strip('"')
 
 
-def _spelled(etag: str, spelling: str) -> str:
+def _spelled(etag: str, spelling: Spelling) -> str:
     return f'"{etag}"' if spelling == "quoted" else etag

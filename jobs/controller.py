@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from infra.clusters import make_cluster, make_sweeper
 from jobs import presence
+from jobs.abilities import require_fit
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
@@ -55,6 +56,7 @@ class Controller:
 
         While the store does not answer there is nothing to do but to look again.
         """
+        self._check_store()
         try:
             with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
                 while not stop.is_set():
@@ -62,6 +64,11 @@ class Controller:
                         self._rest_if_idle()
         finally:
             self.leave()
+
+    def _check_store(self) -> None:
+        """`UserError` when claims could not hold on this store, beside who is there already."""
+        found = require_fit(self._store, self._settings.bucket, self.name)
+        log.log(logging.INFO if found.many_controllers else logging.WARNING, found.line())
 
     def _look_safely(self) -> bool:
         try:
@@ -73,6 +80,7 @@ class Controller:
 
     def once(self) -> None:
         """Work until nothing is left to do, then take the cluster down and return."""
+        self._check_store()
         try:
             with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
                 self._beat()

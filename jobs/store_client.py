@@ -15,13 +15,16 @@ from jobs.errors import UserError
 LOADER = create_loader()
 
 
+Spelling = Literal["bare", "quoted"]
+
+
 @dataclass(frozen=True, slots=True)
 class StoreOptions:
     """How to reach the store. Credentials come from the usual AWS chain, never from here.
 
     addressing   `auto` is path style for a custom endpoint, where subdomains rarely resolve
     checksums    `auto` is `when_required` for a custom endpoint: many reject the newer default
-    etags        how `If-Match` is spelled: most stores take both, some refuse quotes, some want them
+    etags        how `If-Match` is spelled: most stores take both, some one alone
     conditional  whether the store enforces conditional writes; else there may be one controller
     """
 
@@ -29,7 +32,7 @@ class StoreOptions:
     region: str = "us-east-1"
     addressing: Literal["auto", "path", "virtual"] = "auto"
     checksums: Literal["auto", "when_supported", "when_required"] = "auto"
-    etags: Literal["bare", "quoted"] = "bare"
+    etags: Spelling = "bare"
     conditional: bool = True
 
     def to_dict(self) -> dict[str, Any]:

@@ -60,13 +60,13 @@ def translate(error: BotoCoreError | ClientError, what: str) -> ZeroshiftError:
         return PermanentError(f"{what}: {' '.join(str(error).split())}")
     if not isinstance(error, ClientError):
         return StoreUnavailable(f"{what}: {error}")
-    return _from_answer(error.response, what)
+    return _from_answer(dict(error.response), what)
 
 
 def upload_error(text: str) -> ClientError:
     """The error that boto3's upload of a file has put into words."""
     code = re.search(r"An error occurred \((\w+)\)", text)
-    answer = {"Error": {"Code": code[1] if code else "InternalError", "Message": text}}
+    answer: Any = {"Error": {"Code": code[1] if code else "InternalError", "Message": text}}
     return ClientError(answer, "UploadFile")
 
 

@@ -1,7 +1,7 @@
-"""The stores of the tests, one of each kind for the whole session, and a fresh bucket for each test.
+"""The stores of the tests, one of each kind for the session, and a fresh bucket for each test.
 
-Tests get the embedded one; those that say `@pytest.mark.parametrize("server", STORES, indirect=True)`
-run on Ceph's RADOS gateway too.
+Tests get the embedded one; those that are parametrized with `server`, indirectly, run on Ceph's
+RADOS gateway too.
 """
 
 import os
@@ -15,6 +15,7 @@ import pytest
 
 from demo.store import embedded_store
 from jobs.bucket import Store, StoreOptions
+from jobs.memory_store import MemoryStore
 
 HEAVY = ("ray", "vllm")
 CEPH = Path(__file__).parents[1] / "scripts/ceph_rgw"
@@ -54,6 +55,12 @@ def ceph(moto: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stor
 
 def _must_have_ceph() -> bool:
     return bool(os.environ.get("CI") or os.environ.get("ZEROSHIFT_REQUIRE_CEPH"))
+
+
+@pytest.fixture(scope="session")
+def memory() -> Store:
+    """The fake store."""
+    return MemoryStore()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The store keeps the contract that claims and listings rest on: the embedded one, and Ceph's."""
+"""The contract that claims and listings rest on: kept by the fake store, moto and Ceph."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,7 +10,7 @@ from jobs.addresses import Address
 from jobs.errors import Conflict, NotFound, UserError
 
 pytestmark = pytest.mark.parametrize(
-    "server", ["moto", pytest.param("ceph", marks=pytest.mark.ceph)], indirect=True
+    "server", ["memory", "moto", pytest.param("ceph", marks=pytest.mark.ceph)], indirect=True
 )
 
 
@@ -132,7 +132,8 @@ def test_folders_are_the_prefixes_one_level_down(store, bucket):
 
 
 def test_a_bucket_that_is_not_there_is_said_in_one_line_with_what_to_do(store):
-    with pytest.raises(UserError, match=r"bucket 'no-such-bucket' at http.*see settings bucket"):
+    said = r"bucket 'no-such-bucket' at (http|AWS).*see settings bucket"
+    with pytest.raises(UserError, match=said):
         store.check("no-such-bucket")
 
 

@@ -105,7 +105,7 @@ def test_the_first_few_pictures_in_question_are_named(closable, commit):
 
 def test_a_row_about_another_version_of_its_picture_is_foreign(closable, commit):
     commit(1, ["s3://b/3"], [row("s3://b/3").model_copy(update={"version": "other"})])
-    with pytest.raises(RowsMissing, match="1 missing.*1 foreign"):
+    with pytest.raises(RowsMissing, match=r"1 missing.*1 foreign"):
         closable.reconcile()
 
 

@@ -98,7 +98,7 @@ def test_a_store_that_keeps_the_framing_of_an_upload_is_refused_with_the_setting
             body,
         )
     )
-    with pytest.raises(UserError, match='framing of an upload.*checksums = "when_required"'):
+    with pytest.raises(UserError, match=r'framing of an upload.*checksums = "when_required"'):
         probe(stubbed(), "b")
 
 
@@ -107,7 +107,7 @@ def test_a_store_that_keeps_the_framing_of_an_upload_is_refused_with_the_setting
 )
 def test_a_store_that_changes_bytes_is_refused(stub, stubbed, keep):
     stub.keep = keep
-    with pytest.raises(UserError, match="that are not the .* written"):
+    with pytest.raises(UserError, match=r"that are not the .* written"):
         probe(stubbed(), "b")
 
 

@@ -228,7 +228,7 @@ def test_a_clock_that_is_off_is_named(stub, stubbed):
         stubbed().read(THING)
 
 
-def test_a_store_that_does_not_know_conditions_on_reading_can_not_pass_a_changed_object(
+def test_a_store_that_ignores_conditions_on_reading_passes_no_changed_object(
     stub, stubbed
 ):
     stub.objects["thing"] = b"changed"
