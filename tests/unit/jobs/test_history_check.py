@@ -152,7 +152,7 @@ class Histories(RuleBasedStateMachine):
         who=st.integers(0, CONTROLLERS - 1),
         by=st.integers(0, CONTROLLERS - 1),
         first=st.integers(1, 45),
-        between=st.integers(1, 60),
+        between=st.just(90) | st.integers(1, 60),
         then=st.integers(1, 60),
     )
     def overtake(self, who: int, by: int, first: int, between: int, then: int) -> None:
