@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 
+import pytest
 from botocore.exceptions import ClientError
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -277,3 +278,18 @@ TestHistories.settings = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
+
+
+@pytest.mark.parametrize("fault", ["none", "before", "lost", "late"])
+def test_a_pause_at_any_request_with_any_fault_before_it_spoils_nothing(fault):
+    """Every point at which a controller can be overtaken, one after the other."""
+    for pause in range(1, 34):
+        history = Histories()
+        history.begin()
+        history.work(0, ["none"] * (pause - 1) + [fault])
+        history.wait(600.0)
+        history.work_on(1)
+        history.work_on(0)
+        history.an_epoch_has_one_owner_and_no_older_one_writes_after_it()
+        history.a_committed_shard_stays_and_its_rows_with_it()
+        history.teardown()
