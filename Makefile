@@ -3,7 +3,7 @@
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help setup demo test test-fast check fmt bench fuzz accuracy lock
+.PHONY: help setup demo test test-fast check fmt bench fuzz accuracy lock ceph
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -17,8 +17,11 @@ demo: setup  ## the whole job for real, on embedded defaults
 test: setup  ## all tests, with real Ray, Serve and vLLM
 	$(PYTEST) tests
 
-test-fast: setup  ## all tests but those that start Ray or vLLM
-	$(PYTEST) -m "not slow" tests
+test-fast: setup  ## all tests but those that start Ray, vLLM or Ceph
+	$(PYTEST) -m "not slow and not ceph" tests
+
+ceph:  ## install Ceph's RADOS gateway for the tests that want it (Debian, as root)
+	@scripts/ceph_rgw install
 
 check: setup  ## lint, format, types, import rules
 	$(BIN)/ruff check .

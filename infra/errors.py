@@ -5,7 +5,8 @@ InfraError
 ├── UnknownGpu           the catalogue has no such GPU: a user's mistake
 ├── PlanRefused          the plan can't be made: a user's mistake, with the reason
 └── ClusterError
-    ├── StartFailed      the cluster did not come up in its time
+    ├── StartFailed      the cluster did not come up in its time; the text names the phase
+    │   └── NoCapacity   the provider has no node to give: another offer or a later time may do
     └── TeardownFailed   something of the cluster is still there after it was ended
 """
 
@@ -32,6 +33,10 @@ class ClusterError(InfraError):
 
 class StartFailed(ClusterError):
     """The cluster did not come up in its time."""
+
+
+class NoCapacity(StartFailed):
+    """The provider has no node to give."""
 
 
 class TeardownFailed(ClusterError):

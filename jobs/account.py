@@ -18,6 +18,7 @@ from jobs.bill import Bill, Span, make_bill
 from jobs.bucket import Store
 from jobs.close import Totals
 from jobs.errors import Conflict
+from jobs.fence import Fence
 from jobs.fleet import ClusterRecord
 from jobs.money import Plain
 from jobs.receipt import Teardown, make_receipt, receipt_bytes
@@ -58,7 +59,12 @@ class Tenancy:
 
 
 def write_receipt(
-    store: Store, tenancy: Tenancy, totals: Totals, cluster: ClusterRecord, bill: Bill, final: bool
+    store: Store | Fence,
+    tenancy: Tenancy,
+    totals: Totals,
+    cluster: ClusterRecord,
+    bill: Bill,
+    final: bool,
 ) -> None:
     record = tenancy.record
     receipt = make_receipt(record, totals, bill, cluster.nodes, _teardown(cluster, final), final)

@@ -85,6 +85,10 @@ class JobPaths:
     def rows_of(self, shard: int) -> Address:
         return self.rows / f"{shard:05d}.jsonl"
 
+    def rows_of_attempt(self, shard: int, epoch: int, attempt: int) -> Address:
+        """No two attempts write the same object, so none spoils what another has committed."""
+        return self.rows / f"{shard:05d}-{epoch:05d}-{attempt:02d}.jsonl"
+
     def marker_of(self, shard: int) -> Address:
         return self.markers / f"{shard:05d}.json"
 

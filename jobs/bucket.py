@@ -1,70 +1,35 @@
 """S3-compatible stores: read, write, list, and the two conditional writes that locks are made of.
 
-Everything of botocore stays in here: its exceptions leave as those of `jobs.errors`.
+Everything of botocore stays in here and in `store_client` and `store_errors`: its exceptions leave
+as those of `jobs.errors`, after several tries (`jobs.patience`).
 """
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, TypeVar
 
 import boto3
-from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    NoCredentialsError,
-    ParamValidationError,
-)
+from botocore.exceptions import BotoCoreError, ClientError
 
 from jobs.addresses import Address
 from jobs.errors import (
-    AccessDenied,
     Conflict,
+    CredentialsExpired,
     NotFound,
+    NotSupported,
     PermanentError,
     StoreUnavailable,
     UserError,
-    ZeroshiftError,
 )
+from jobs.patience import Patience
+from jobs.store_client import Spelling, StoreOptions, make_client
+from jobs.store_errors import translate, upload_error
 
-MISSING = {"404", "NoSuchKey", "NoSuchBucket", "NotFound"}
-DENIED = {
-    "403",
-    "AccessDenied",
-    "ExpiredToken",
-    "Forbidden",
-    "InvalidAccessKeyId",
-    "SignatureDoesNotMatch",
-}
-LOST = {"412", "PreconditionFailed", "409", "ConditionalRequestConflict"}
-ARCHIVED = {"InvalidObjectState"}
-BUSY = {
-    "InternalError",
-    "RequestTimeout",
-    "ServiceUnavailable",
-    "SlowDown",
-    "Throttling",
-    "TooManyRequests",
-}
-BUSY_STATUS = {"429", "500", "502", "503", "504"}  # for codes that only one store has
+__all__ = ["Found", "Store", "StoreOptions", "translate"]
 
-
-@dataclass(frozen=True, slots=True)
-class StoreOptions:
-    """How to reach the store. Credentials come from the usual AWS chain, never from here.
-
-    addressing  `auto` is path style for a custom endpoint, where subdomains rarely resolve
-    checksums   `auto` is `when_required` for a custom endpoint: many reject the newer default
-    """
-
-    endpoint_url: str | None = None
-    region: str = "us-east-1"
-    addressing: Literal["auto", "path", "virtual"] = "auto"
-    checksums: Literal["auto", "when_supported", "when_required"] = "auto"
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +43,28 @@ class Found:
 
 
 class Store:
-    """An S3 client with our errors; safe to share between threads."""
+    """An S3 client with our errors; safe to share between threads.
 
-    def __init__(self, options: StoreOptions, connections: int = 32) -> None:
+    `options` may change once: when the store turns out to want another spelling of etags, or not
+    to know conditional writes.
+    """
+
+    def __init__(
+        self, options: StoreOptions, connections: int = 32, patience: Patience | None = None
+    ) -> None:
         self.options = options
-        self._client = _client(options, connections)
+        self.patience = patience or Patience(connections)
+        self._connections = connections
+        self._client = make_client(options, connections)
+        self._spelling_is_proved = False
 
     def read(self, address: Address, etag: str | None = None) -> bytes:
         """The whole object; with `etag`, `Conflict` when it has changed since."""
         condition = {"IfMatch": etag} if etag else {}
-        return self._get(address, **condition)[0]
+        body, found = self._get(address, **condition)
+        if etag and found != etag:  # a store that does not know the condition
+            raise Conflict(f"{address}: changed by somebody else")
+        return body
 
     def read_start(self, address: Address, length: int) -> bytes:
         """At most the first `length` bytes, by a ranged request; nothing of an empty object."""
@@ -100,10 +77,7 @@ class Store:
 
     def region(self, bucket: str) -> str | None:
         """The region that the store itself says the bucket is in; None when it does not say."""
-        try:
-            answer = self._client.head_bucket(Bucket=bucket)
-        except (BotoCoreError, ClientError) as error:
-            raise translate(error, f"bucket {bucket!r}") from error
+        answer = self._ask("head_bucket", f"bucket {bucket!r}", Bucket=bucket)
         headers = answer["ResponseMetadata"]["HTTPHeaders"]
         region: str | None = answer.get("BucketRegion") or headers.get("x-amz-bucket-region")
         return region
@@ -117,20 +91,45 @@ class Store:
 
     def upload(self, address: Address, path: str, kind: str) -> None:
         """Write a local file, in parts when it is large."""
-        try:
-            self._client.upload_file(
-                path, address.bucket, address.key, ExtraArgs={"ContentType": kind}
-            )
-        except (BotoCoreError, ClientError, boto3.exceptions.S3UploadFailedError) as error:
-            raise StoreUnavailable(f"{address}: {error}") from error
 
-    def create(self, address: Address, body: bytes) -> str:
-        """Write only if there is no such object, else `Conflict`; answers the etag."""
-        return _bare(self._call("put_object", address, Body=body, IfNoneMatch="*")["ETag"])
+        def request() -> None:
+            more = {"ContentType": kind}
+            try:
+                self._client.upload_file(path, address.bucket, address.key, ExtraArgs=more)
+            except (BotoCoreError, ClientError) as error:
+                raise translate(error, str(address)) from error
+            except boto3.exceptions.S3UploadFailedError as error:  # says the code in words alone
+                raise translate(upload_error(str(error)), str(address)) from error
 
-    def replace(self, address: Address, body: bytes, etag: str) -> str:
+        self.patience.run(request)
+
+    def create(self, address: Address, body: bytes | Path, kind: str = "application/json") -> str:
+        """Write only if there is no such object, else `Conflict`; answers the etag.
+
+        As with `replace`, a `Conflict` may be one's own: the write took effect and its answer was
+        lost on the way. Whoever must know puts something of its own into `body`, and looks.
+        """
+        if self.options.conditional:
+            try:
+                return self._put(address, body, kind, IfNoneMatch="*")
+            except NotSupported:
+                self.options = replace(self.options, conditional=False)
+        if self.exists(address):
+            raise Conflict(f"{address}: changed by somebody else")
+        return self._put(address, body, kind)
+
+    def replace(
+        self, address: Address, body: bytes | Path, etag: str, kind: str = "application/json"
+    ) -> str:
         """Write only if the object still has `etag`, else `Conflict`; answers the new etag."""
-        return _bare(self._call("put_object", address, Body=body, IfMatch=etag)["ETag"])
+        if self.options.conditional:
+            try:
+                return self._replace(address, body, etag, kind)
+            except NotSupported:
+                self.options = replace(self.options, conditional=False)
+        if not self._has(address, etag):
+            raise Conflict(f"{address}: changed by somebody else")
+        return self._put(address, body, kind)
 
     def delete(self, address: Address) -> None:
         self._call("delete_object", address)
@@ -167,93 +166,106 @@ class Store:
                 yield Address(prefix.bucket, item["Prefix"])
 
     def make_bucket(self, bucket: str) -> None:
-        try:
-            self._client.create_bucket(Bucket=bucket)
-        except (BotoCoreError, ClientError) as error:
-            raise translate(error, f"bucket {bucket!r}") from error
+        self._ask("create_bucket", f"bucket {bucket!r}", Bucket=bucket)
 
     def check(self, bucket: str) -> None:
         """`UserError` that names what to do when the bucket can't be used."""
+        where = self.options.endpoint_url or "AWS"
         try:
-            self._client.head_bucket(Bucket=bucket)
-        except (BotoCoreError, ClientError) as error:
-            where = self.options.endpoint_url or "AWS"
-            problem = translate(error, f"bucket {bucket!r} at {where}")
-            raise UserError(f"{problem}; see settings bucket, endpoint_url and region") from error
+            self._ask("head_bucket", f"bucket {bucket!r} at {where}", Bucket=bucket)
+        except (PermanentError, StoreUnavailable) as problem:
+            raise UserError(f"{problem}; see settings bucket, endpoint_url and region") from problem
+
+    def _replace(self, address: Address, body: bytes | Path, etag: str, kind: str) -> str:
+        try:
+            new = self._put(address, body, kind, IfMatch=_spelled(etag, self.options.etags))
+        except Conflict:
+            # Some stores refuse the right etag when it has quotes, or when it has none.
+            if self._spelling_is_proved or not self._has(address, etag):
+                raise
+            other: Spelling = "bare" if self.options.etags == "quoted" else "quoted"
+            new = self._put(address, body, kind, IfMatch=_spelled(etag, other))
+            self.options = replace(self.options, etags=other)
+        self._spelling_is_proved = True
+        return new
+
+    def _has(self, address: Address, etag: str) -> bool:
+        try:
+            return self.look(address).etag == etag
+        except NotFound:
+            return False
+
+    def _put(self, address: Address, body: bytes | Path, kind: str, **condition: str) -> str:
+        try:
+            answer = self._call("put_object", address, Body=body, ContentType=kind, **condition)
+        except NotFound as error:
+            if "IfMatch" not in condition:
+                raise
+            raise Conflict(f"{address}: deleted by somebody else") from error
+        return _bare(answer["ETag"])
 
     def _get(self, address: Address, **condition: str) -> tuple[bytes, str]:
-        answer = self._call("get_object", address, **condition)
-        try:
-            return bytes(answer["Body"].read()), _bare(answer["ETag"])
-        except (BotoCoreError, OSError) as error:
-            raise StoreUnavailable(f"{address}: {error}") from error
+        def request() -> tuple[bytes, str]:
+            answer = self._request(
+                "get_object", str(address), Bucket=address.bucket, Key=address.key, **condition
+            )
+            try:  # the body can break off too, and is asked for again then
+                return bytes(answer["Body"].read()), _bare(answer["ETag"])
+            except (BotoCoreError, OSError) as error:
+                raise StoreUnavailable(f"{address}: {error}") from error
+
+        return self._patiently(request)
 
     def _pages(self, prefix: Address, **more: str) -> Iterator[dict[str, Any]]:
-        pages = self._client.get_paginator("list_objects_v2")
-        try:
-            for page in pages.paginate(Bucket=prefix.bucket, Prefix=prefix.key, **more):
-                if page.get("IsTruncated") and not page.get("NextContinuationToken"):
-                    raise StoreUnavailable(f"{prefix}: the listing was cut off without a token")
-                yield page
-        except (BotoCoreError, ClientError) as error:
-            raise translate(error, str(prefix)) from error
+        where = {"Bucket": prefix.bucket, "Prefix": prefix.key, **more}
+        token: str | None = None
+        while True:
+            place = {"ContinuationToken": token} if token else {}
+            page = self._ask("list_objects_v2", str(prefix), **where, **place)
+            yield page
+            if not page.get("IsTruncated"):
+                return
+            last, token = token, page.get("NextContinuationToken")
+            if not token or token == last:
+                raise StoreUnavailable(f"{prefix}: the listing was cut off without a token")
 
     def _call(self, operation: str, address: Address, **arguments: Any) -> dict[str, Any]:
+        return self._ask(
+            operation, str(address), Bucket=address.bucket, Key=address.key, **arguments
+        )
+
+    def _ask(self, operation: str, what: str, **arguments: Any) -> dict[str, Any]:
+        return self._patiently(lambda: self._request(operation, what, **arguments))
+
+    def _patiently(self, request: Callable[[], T]) -> T:
+        try:
+            return self.patience.run(request)
+        except CredentialsExpired:
+            self._renew()
+            return self.patience.run(request)
+
+    def _renew(self) -> None:
+        """Take the credentials that there are now."""
+        self._client = make_client(self.options, self._connections)
+
+    def _request(self, operation: str, what: str, **arguments: Any) -> dict[str, Any]:
+        """One try of one request."""
         try:
             call = getattr(self._client, operation)
-            answer: dict[str, Any] = call(Bucket=address.bucket, Key=address.key, **arguments)
+            body = arguments.get("Body")
+            if isinstance(body, Path):
+                with body.open("rb") as file:
+                    answer: dict[str, Any] = call(**{**arguments, "Body": file})
+            else:
+                answer = call(**arguments)
             return answer
         except (BotoCoreError, ClientError) as error:
-            raise translate(error, str(address)) from error
-
-
-def translate(error: BotoCoreError | ClientError, what: str) -> ZeroshiftError:
-    """Botocore's error as one of ours, in one line that begins with `what`."""
-    if isinstance(error, NoCredentialsError):
-        return UserError(f"{what}: no credentials; set AWS_ACCESS_KEY_ID or AWS_PROFILE")
-    if isinstance(error, ParamValidationError):
-        return PermanentError(f"{what}: {' '.join(str(error).split())}")
-    if not isinstance(error, ClientError):
-        return StoreUnavailable(f"{what}: {error}")
-    code = str(error.response.get("Error", {}).get("Code", "unknown"))
-    if code in MISSING:
-        return NotFound(f"{what}: not found")
-    if code in DENIED:
-        return AccessDenied(f"{what}: access denied ({code})")
-    if code in LOST:
-        return Conflict(f"{what}: changed by somebody else")
-    if code in ARCHIVED:
-        return PermanentError(f"{what}: archived; restore it first")
-    status = str(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode"))
-    if code in BUSY or {code, status} & BUSY_STATUS:
-        return StoreUnavailable(f"{what}: the store answered {code}")
-    return PermanentError(f"{what}: {code}: {error.response.get('Error', {}).get('Message', '')}")
+            raise translate(error, what) from error
 
 
 def _bare(etag: str) -> str:
     return etag.strip('"')
 
 
-def _client(options: StoreOptions, connections: int) -> Any:
-    custom = options.endpoint_url is not None
-    addressing = options.addressing
-    if addressing == "auto":
-        addressing = "path" if custom else "virtual"
-    checksums = options.checksums
-    if checksums == "auto":
-        checksums = "when_required" if custom else "when_supported"
-    config = Config(
-        region_name=options.region,
-        s3={"addressing_style": addressing},
-        retries={"mode": "standard", "max_attempts": 5},
-        max_pool_connections=connections,
-        connect_timeout=10,
-        read_timeout=60,
-        request_checksum_calculation=checksums,
-        response_checksum_validation=checksums,
-    )
-    try:
-        session = boto3.session.Session()
-        return session.client("s3", endpoint_url=options.endpoint_url, config=config)
-    except (BotoCoreError, ValueError) as error:  # no such profile, no such address
-        raise UserError(f"the store's client can't be made: {error}") from error
+def _spelled(etag: str, spelling: Spelling) -> str:
+    return f'"{etag}"' if spelling == "quoted" else etag

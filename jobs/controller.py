@@ -12,21 +12,24 @@ import time
 import uuid
 from collections.abc import Callable
 
-from infra.clusters import make_cluster
+from infra.clusters import make_cluster, make_sweeper
 from jobs import presence
+from jobs.abilities import require_fit
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, MakeCluster
 from jobs.inbox import Inbox
-from jobs.lease import LEASE_S, Heartbeat
+from jobs.lease import LEASE_S, Heartbeat, Rounds
 from jobs.queue import dequeue, queued
+from jobs.reaper import MakeSweeper, Reaper
 from jobs.record import Record, RecordFile, claimed
 from jobs.run import JobRun
 from jobs.settings import Settings
 from jobs.shield import uninterrupted
 
 log = logging.getLogger("zeroshift")
+REAP_EVERY_S = 300.0
 
 
 class Controller:
@@ -39,24 +42,33 @@ class Controller:
         engine: str = "vllm",
         clock: Callable[[], float] = time.time,
         make: MakeCluster = make_cluster,
+        sweeper: MakeSweeper = make_sweeper,
     ) -> None:
         self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
         self._fleet = Fleet(store, settings, self.name, make)
         self._inbox = Inbox(store, settings)
+        self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock)
+        self._lease_s = settings.cluster_lease_s
 
     def watch(self, stop: threading.Event) -> None:
         """Work until `stop` is set; then the cluster goes down and the presence ends.
 
         While the store does not answer there is nothing to do but to look again.
         """
+        self._check_store()
         try:
-            with Heartbeat(self._beat):
+            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
                 while not stop.is_set():
                     if not self._look_safely() and not stop.wait(self._settings.poll_s):
                         self._rest_if_idle()
         finally:
             self.leave()
+
+    def _check_store(self) -> None:
+        """`UserError` when claims could not hold on this store, beside who is there already."""
+        found = require_fit(self._store, self._settings.bucket, self.name)
+        log.log(logging.INFO if found.many_controllers else logging.WARNING, found.line())
 
     def _look_safely(self) -> bool:
         try:
@@ -68,8 +80,9 @@ class Controller:
 
     def once(self) -> None:
         """Work until nothing is left to do, then take the cluster down and return."""
+        self._check_store()
         try:
-            with Heartbeat(self._beat):
+            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
                 self._beat()
                 while self.look():
                     pass
@@ -101,15 +114,16 @@ class Controller:
         file = RecordFile(self._store, paths)
 
         def renew() -> None:
-            until = self._clock() + LEASE_S
-            change = {"lease_until": until}
+            now = self._clock()
+            change = {"lease_until": now + self._lease_s}
             file.change(lambda old: old.model_copy(update=change), record.epoch)
+            self._fleet.renew(now)
 
         log.info("%s: claimed", job_id)
         run = JobRun(
             self._store, self._settings, self._fleet, paths, record, self._engine, self._clock
         )
-        with Heartbeat(renew):
+        with Heartbeat(renew, self._lease_s):
             try:
                 ended = run.run()
             except Conflict as error:
@@ -122,7 +136,7 @@ class Controller:
         file = RecordFile(self._store, paths)
         try:
             now = self._clock()
-            record = file.change(lambda old: claimed(old, self.name, now, LEASE_S))
+            record = file.change(lambda old: claimed(old, self.name, now, self._lease_s))
         except NotFound:
             return None  # queued a moment ago, its record is on its way
         except Conflict:
@@ -131,6 +145,14 @@ class Controller:
             dequeue(self._store, self._settings.bucket, record.job_id)
             return None
         return record if record.owner == self.name else None
+
+    def _heartbeat(self) -> Heartbeat:
+        return Heartbeat(self._beat, min(LEASE_S, self._lease_s))
+
+    def _reap(self) -> None:
+        """End what dead controllers left; a cluster of our own holds a live lease."""
+        for reaped in self._reaper.reap():
+            log.log(logging.ERROR if reaped.alarm else logging.WARNING, "%s", reaped.line)
 
     def _beat(self) -> None:
         presence.announce(self._store, self._settings.bucket, self.name)

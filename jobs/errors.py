@@ -5,11 +5,16 @@ ZeroshiftError
 │   ├── ManifestError
 │   └── SettingsError
 ├── TemporaryError       worth trying again
-│   ├── StoreUnavailable     the bucket did not answer, or throttled us, to the end of the retries
-│   └── Conflict             somebody else changed the object first
+│   ├── StoreUnavailable     the bucket did not answer, to the end of the retries
+│   │   └── Throttled            it asked us to slow down, to the end of the retries
+│   ├── Conflict             somebody else changed the object first
+│   └── RowsSpooled          rows could not be written, and wait on the worker's disk
 └── PermanentError       trying again changes nothing
     ├── NotFound             no such object, job or model
     ├── AccessDenied         the bucket refuses us
+    │   └── CredentialsExpired   fresh ones may do
+    ├── Archived             the object must be restored before it can be read
+    ├── NotSupported         the store does not know the request
     ├── IllegalMove          a job can't go from this state to that one
     ├── JobFailed            the job ended without results
     └── RowsMissing          inputs and rows do not match: the job must not be called done
@@ -42,8 +47,16 @@ class StoreUnavailable(TemporaryError):
     """The bucket did not answer."""
 
 
+class Throttled(StoreUnavailable):
+    """The bucket asked us to slow down."""
+
+
 class Conflict(TemporaryError):
     """A conditional write lost: the object exists or has changed."""
+
+
+class RowsSpooled(TemporaryError):
+    """Rows could not be written: the text names shard, file and why."""
 
 
 class PermanentError(ZeroshiftError):
@@ -56,6 +69,18 @@ class NotFound(PermanentError):
 
 class AccessDenied(PermanentError):
     """The bucket refuses us."""
+
+
+class CredentialsExpired(AccessDenied):
+    """The credentials were good once; fresh ones may do."""
+
+
+class Archived(PermanentError):
+    """The object must be restored before it can be read."""
+
+
+class NotSupported(PermanentError):
+    """The store does not know the request."""
 
 
 class IllegalMove(PermanentError):

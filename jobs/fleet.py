@@ -1,67 +1,63 @@
 """Raise and rest: the clusters of one controller, from intent to verified teardown.
 
 The intent is in the bucket before anything is created. A warm cluster of the same offer is adopted;
-one that has been idle for the window goes down, nodes first, then the head.
+one that has been idle for the window goes down, nodes first, then the head. Meanwhile its lease is
+renewed: in the bucket first, then on the cluster, so that a cluster whose controller is gone or cut
+off from the bucket ends itself.
 """
 
-import json
+import logging
 import subprocess
 import threading
 import time
-import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict
 
 from infra.clusters import make_cluster
 from infra.clusters.base import Cluster, ClusterSpec, NodeInterval
 from infra.errors import ClusterError
 from infra.planner.plan import Plan
-from jobs.addresses import clusters_root
 from jobs.bucket import Store
-from jobs.lease import LEASE_S
+from jobs.cluster_record import ClusterFile, ClusterRecord, cluster_records
+from jobs.errors import Conflict, ZeroshiftError
+from jobs.intent import intend
 from jobs.offers import snapshot
-from jobs.record import OfferSnapshot
 from jobs.settings import Settings
+from jobs.starting import Deadlines, check_start
 
+__all__ = ["ClusterRecord", "Fleet", "MakeCluster", "Raised", "cluster_records"]
+
+log = logging.getLogger("zeroshift")
 MakeCluster = Callable[[str, ClusterSpec, Path], Cluster]
 RETIRE_S, NODES_GONE_S = 60.0, 30.0
 
 
-class ClusterRecord(BaseModel):
-    """`zeroshift/clusters/<cluster>.json`: intent, lease and node intervals."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    version: Literal[1] = 1
-    cluster_id: str
-    provider: str
-    state: Literal["intended", "up", "down", "failed"]
-    owner: str
-    created_at: float
-    lease_until: float
-    gone_at: float | None = None
-    checked: str = ""
-    offer: OfferSnapshot
-    nodes: tuple[NodeInterval, ...] = ()
-
-
 @dataclass
 class Raised:
-    """A cluster of ours. `since` is when its present job's node time began."""
+    """A cluster of ours.
+
+    since     when its present job's node time began
+    spoiled   it is not ours any more, or did not start: no job gets it, and it goes at once
+    """
 
     cluster: Cluster
-    record: ClusterRecord
+    file: ClusterFile
     since: float
     idle_since: float | None = None
     log: Path = field(default_factory=Path)
+    spoiled: bool = False
+
+    @property
+    def record(self) -> ClusterRecord:
+        return self.file.record
 
 
 class Fleet:
     """Holds at most one cluster, since a controller works one job at a time."""
+
+    deadlines = Deadlines()
 
     def __init__(
         self, store: Store, settings: Settings, owner: str, make: MakeCluster = make_cluster
@@ -81,48 +77,63 @@ class Fleet:
         if account is not None:
             account(moment)
 
-    def acquire(self, plan: Plan, now: float) -> Raised:
-        """The warm cluster when it fits `plan`, else a new one, raised from zero."""
+    def acquire(self, plan: Plan, now: float, tenant: str = "") -> Raised:
+        """The warm cluster when it fits `plan`, else a new one, raised from zero, for `tenant`."""
         warm = self.current
-        if warm and warm.record.offer == snapshot(plan.offer) and warm.cluster.alive():
+        if warm and self._fits(warm, plan, now):
             self.write_nodes()
             self._settle_until(now)
             warm.since, warm.idle_since = now, None
-            return warm
+            if self._update(tenant=tenant, since=now):
+                return warm
         self.rest()
-        return self._raise(plan, now)
+        return self._raise(plan, now, tenant)
 
-    def _raise(self, plan: Plan, now: float) -> Raised:
-        cluster_id = f"zs-{uuid.uuid4().hex[:8]}"
-        offer = plan.offer
-        record = ClusterRecord(
-            cluster_id=cluster_id,
-            provider=offer.provider,
-            state="intended",
-            owner=self._owner,
-            created_at=now,
-            lease_until=now + LEASE_S,
-            offer=snapshot(offer),
+    def _fits(self, warm: Raised, plan: Plan, now: float) -> bool:
+        """A cluster past half of its lifetime might end in the middle of the job."""
+        young = now - warm.record.created_at < self._settings.cluster_lifetime_s / 2
+        same = warm.record.offer == snapshot(plan.offer)
+        return same and young and not warm.spoiled and warm.cluster.alive()
+
+    def _raise(self, plan: Plan, now: float, tenant: str) -> Raised:
+        settings = self._settings
+        spec, file = intend(self._store, settings, self._owner, plan, now, tenant)
+        cluster = self._make(plan.offer.provider, spec, settings.work_dir)
+        file.change(place=cluster.place)
+        self.current = raised = Raised(
+            cluster, file, now, log=settings.work_dir / f"{spec.cluster_id}-worker.log"
         )
-        self._write(record)
-        spec = ClusterSpec(cluster_id, offer.max_nodes, plan.cpus)
-        cluster = self._make(offer.provider, spec, self._settings.work_dir)
-        log = self._settings.work_dir / f"{cluster_id}-worker.log"
-        self.current = Raised(cluster, record, now, log=log)
         try:
             cluster.up()
+            self._update(state="up")
         except BaseException:
             self.rest(failed=True)
             raise
-        self._update(state="up")
-        return self.current
+        return raised
 
     def renew(self, now: float) -> None:
-        """Renew the lease and write down the node intervals."""
-        self._update(lease_until=now + LEASE_S)
+        """Renew the lease: in the bucket first, and only then the cluster's own."""
+        lease_s = self._settings.cluster_lease_s
+        if not self._update(lease_until=now + lease_s):
+            return
+        with self._lock:
+            if self.current is not None:
+                self.current.cluster.renew(lease_s)
 
     def write_nodes(self) -> None:
         self._update()
+
+    def check_start(self, ready_at: float | None, now: float) -> None:
+        """`StartFailed` when the present job waits in vain; its cluster then goes at once."""
+        raised = self.current
+        if raised is None or ready_at is not None:
+            return
+        cluster = raised.cluster
+        try:
+            check_start(cluster.nodes(), raised.since, cluster.refusal(), now, self.deadlines)
+        except ClusterError:
+            raised.spoiled = True
+            raise
 
     def release(self, now: float, keep_logs: bool = False) -> None:
         """The job is over: the idle window begins. Logs outlive the cluster when they may help."""
@@ -131,13 +142,18 @@ class Fleet:
             self.current.idle_since = now
 
     def idle_too_long(self, now: float) -> bool:
+        """By our own clock: whatever Ray believes to be in use."""
         raised = self.current
         if raised is None or raised.idle_since is None:
             return False
+        if raised.spoiled or not raised.cluster.alive():
+            return True
         return now - raised.idle_since >= self._settings.idle_window_s
 
     def rest(self, failed: bool = False) -> None:
         """Take the cluster down and check that it is gone; nothing to do without one."""
+        if self.current is not None and not failed:
+            self._last_lease()
         with self._lock:
             raised, self.current = self.current, None
         if raised is None:
@@ -151,19 +167,24 @@ class Fleet:
             finally:  # what could not be ended is written down too, and the job is billed
                 self._write_gone(raised, failed)
 
+    def _last_lease(self) -> None:
+        """Nothing is renewed from here on: long enough to drain, and the switch ends what hangs."""
+        last_s = RETIRE_S + NODES_GONE_S + self._settings.cluster_lease_s
+        with suppress(ZeroshiftError, ClusterError):
+            if self._update(lease_until=time.time() + last_s) and self.current is not None:
+                self.current.cluster.renew(last_s)
+
     def _write_gone(self, raised: Raised, failed: bool) -> None:
         now = time.time()
-        left = raised.cluster.leftovers()
-        raised.record = raised.record.model_copy(
-            update={
-                "state": "failed" if failed or left else "down",
-                "gone_at": None if left else now,
-                "lease_until": now,
-                "checked": f"{len(left)} processes left" if left else "no process is left",
-                "nodes": tuple(raised.cluster.nodes()),
-            }
+        left, ended_itself = raised.cluster.leftovers(), raised.cluster.end_reason()
+        checked = f"{len(left)} processes left" if left else "no process is left"
+        raised.file.insist(
+            state="failed" if failed or left or ended_itself else "down",
+            gone_at=None if left else now,
+            lease_until=now,
+            checked=f"{checked}; it ended itself: {ended_itself}" if ended_itself else checked,
+            nodes=tuple(raised.cluster.nodes()),
         )
-        self._write(raised.record)
         self._settle_until(now)
         if not (failed or left or self._keep_logs):
             raised.cluster.forget()
@@ -182,27 +203,19 @@ class Fleet:
         while _living(raised.cluster.nodes()) and time.monotonic() < deadline:
             time.sleep(0.1)
 
-    def _update(self, **changes: object) -> None:
+    def _update(self, **changes: object) -> bool:
+        """Write the record; False when it is not ours any more: then nothing renews the cluster."""
         with self._lock:  # the heartbeat's thread and the run's both come here
             raised = self.current
-            if raised is not None:
-                nodes = tuple(raised.cluster.nodes())
-                raised.record = raised.record.model_copy(update={**changes, "nodes": nodes})
-                self._write(raised.record)
-
-    def _write(self, record: ClusterRecord) -> None:
-        address = clusters_root(self._settings.bucket) / f"{record.cluster_id}.json"
-        self._store.write(address, record.model_dump_json(indent=1).encode())
+            if raised is None or raised.spoiled:
+                return False
+            try:
+                raised.file.change(**changes, nodes=tuple(raised.cluster.nodes()))
+            except Conflict:
+                log.warning("cluster %s was taken from us", raised.cluster.cluster_id)
+                raised.spoiled = True
+            return not raised.spoiled
 
 
 def _living(nodes: Sequence[NodeInterval]) -> list[NodeInterval]:
     return [node for node in nodes if node.gone_at is None]
-
-
-def cluster_records(store: Store, bucket: str) -> list[ClusterRecord]:
-    """Every cluster there ever was, the newest first."""
-    found = [
-        ClusterRecord.model_validate(json.loads(store.read(each.address)))
-        for each in store.list(clusters_root(bucket))
-    ]
-    return sorted(found, key=lambda record: -record.created_at)

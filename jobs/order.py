@@ -144,9 +144,11 @@ class GrammarCheck(_Noun):
 
 
 class Marker(_Noun):
-    """`shards/00000.json`: the rows file of that name is complete.
+    """`shards/00000.json`: the rows file that it names is complete, and is the shard's.
 
+    file            name of the rows file; empty in old markers: the shard's number
     digest          sha256 of the rows file
+    tokens          computed for its rows, by which the work's cost is shared; old markers: None
     started_at      and `ended_at`: seconds since the epoch by the worker's clock
     grammar_check   what the first sample showed, when this shard was sampled
     """
@@ -157,10 +159,17 @@ class Marker(_Noun):
     attempt: int
     rows: int
     errors: int
+    file: str = ""
     digest: str
+    tokens: int | None = None
     started_at: float
     ended_at: float
     grammar_check: GrammarCheck | None = None
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Of two attempts at a shard the one of higher rank counts."""
+        return self.epoch, self.attempt
 
 
 class Attempt(_Noun):

@@ -2,8 +2,15 @@
 
 The claim is part of the record: an owner, an epoch that grows with each claim, and a time until
 which the lease holds. Whoever writes must still hold the epoch it claimed.
+
+The answer to a write can be lost after the write took effect, and a proxy can deliver one twice;
+then the writer is told that somebody else was first, and it was itself. So each change leaves its
+own id in the record, and whoever lost a race looks for its own first.
 """
 
+import random
+import time
+import uuid
 from collections.abc import Callable
 from typing import Literal
 
@@ -11,11 +18,13 @@ from pydantic import BaseModel, ConfigDict
 
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
-from jobs.errors import Conflict
+from jobs.errors import Conflict, StoreUnavailable
 from jobs.money import Plain
 from jobs.states import State, check_move
 
 ATTEMPTS = 20
+WRITES_KEPT = 8  # more than come between a write and its writer's next look
+LONGEST_WAIT_S = 0.5
 
 
 class _Noun(BaseModel):
@@ -51,7 +60,10 @@ class Counts(_Noun):
 
 
 class Record(_Noun):
-    """`zeroshift/jobs/<job>/record.json`; times are seconds since the epoch."""
+    """`zeroshift/jobs/<job>/record.json`; times are seconds since the epoch.
+
+    writes   ids of its latest changes, the newest last
+    """
 
     version: Literal[1] = 1
     job_id: str
@@ -72,6 +84,7 @@ class Record(_Noun):
     cost_usd: Plain | None = None
     labels: dict[str, str] = {}
     checked: tuple[Checked, ...] = ()
+    writes: tuple[str, ...] = ()
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
         """This record in another state; `IllegalMove` when the table does not allow it."""
@@ -83,15 +96,18 @@ class Record(_Noun):
 class RecordFile:
     """The record in the bucket."""
 
-    def __init__(self, store: Store, paths: JobPaths) -> None:
-        self._store, self._paths = store, paths
+    def __init__(
+        self, store: Store, paths: JobPaths, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._store, self._paths, self._sleep = store, paths, sleep
 
     def create(self, record: Record) -> bool:
-        """Write the first record; False when there is one already."""
+        """Write the first record; False when there is one already, of another time or content."""
+        body = _bytes(record)
         try:
-            self._store.create(self._paths.record, _bytes(record))
+            self._store.create(self._paths.record, body)
         except Conflict:
-            return False
+            return self._store.read(self._paths.record) == body  # our own, its answer lost
         return True
 
     def load(self) -> Record:
@@ -101,21 +117,27 @@ class RecordFile:
         """Apply `change` by compare-and-swap, again on the newer record when somebody was first.
 
         With `epoch`, `Conflict` as soon as the record belongs to another epoch: the caller has
-        lost the job and must stop.
+        lost the job and must stop. `StoreUnavailable` when too many others write at the same time.
         """
-        for _ in range(ATTEMPTS):
+        ours = uuid.uuid4().hex
+        for turn in range(ATTEMPTS):
             old, etag = self._load()
             if epoch is not None and old.epoch != epoch:
                 raise Conflict(f"{old.job_id}: taken over by {old.owner} (epoch {old.epoch})")
+            if ours in old.writes:
+                return old
             new = change(old)
             if new == old:
                 return old
+            new = _signed(new, ours)
             try:
                 self._store.replace(self._paths.record, _bytes(new), etag)
                 return new
             except Conflict:
-                continue
-        raise Conflict(f"{self._paths.job_id}: the record changed {ATTEMPTS} times under us")
+                self._sleep(random.uniform(0.0, min(LONGEST_WAIT_S, 0.002 * 2**turn)))
+        raise StoreUnavailable(
+            f"{self._paths.job_id}: the record changed {ATTEMPTS} times under us"
+        )
 
     def _load(self) -> tuple[Record, str]:
         body, etag = self._store.read_tagged(self._paths.record)
@@ -124,6 +146,10 @@ class RecordFile:
 
 def _bytes(record: Record) -> bytes:
     return record.model_dump_json(indent=1).encode()
+
+
+def _signed(record: Record, write: str) -> Record:
+    return record.model_copy(update={"writes": (*record.writes, write)[-WRITES_KEPT:]})
 
 
 def claimed(record: Record, owner: str, now: float, lease_s: float) -> Record:

@@ -122,6 +122,11 @@ class Row(_Noun):
             raise ValueError("status is error; allowed: an error and no output")
         return self
 
+    @property
+    def tokens(self) -> int:
+        """Computed for it, read and written: what its share of the work's cost goes by."""
+        return self.usage.prompt_tokens + self.usage.output_tokens if self.usage else 0
+
     def to_line(self) -> str:
         """Compact JSON without a line end of any kind."""
         try:

@@ -126,7 +126,7 @@ class JobRun:
 
     def raise_cluster(self, plan: Plan) -> None:
         self.move(State.PROVISIONING)
-        self.raised = self.fleet.acquire(plan, self.clock())
+        self.raised = self.fleet.acquire(plan, self.clock(), self.record.job_id)
         self.change(cluster_id=self.raised.cluster.cluster_id)
 
     def work(self, manifest: Manifest, plan: Plan) -> None:
@@ -172,6 +172,7 @@ class JobRun:
             raise Stopped(*stop)
         if not self.raised.cluster.alive():
             raise JobFailed("the head of the cluster ended")
+        self.fleet.check_start(self.attempt().ready_at, self.clock())
 
     def tenancy(self, done_at: float | None = None) -> Tenancy:
         assert self.raised is not None, "only a raised cluster has tenants"
@@ -189,9 +190,8 @@ class JobRun:
         return told or f"the worker ended with status {status}; its log: {self.raised.log}"
 
     def close(self) -> None:
-        """Reconcile, write results and receipt, then the success marker."""
+        """Write reconciled results and receipt, then the success marker."""
         self.move(State.FINALIZING)
-        self.closing().reconcile()
         errors, total = self.record.counts.errors, self.record.counts.total
         if errors:
             self.publish(State.COMPLETED_WITH_ERRORS, f"{errors} of {total} pictures failed")
@@ -218,7 +218,7 @@ class JobRun:
         totals = closing.write(bill.costs["work"], whole=state.succeeded)
         tenancy = replace(tenancy, record=self.record.moved(state, now, reason))
         self.fleet.write_nodes()
-        write_receipt(self.store, tenancy, totals, self.raised.record, bill, final=False)
+        write_receipt(closing.fence(), tenancy, totals, self.raised.record, bill, final=False)
         if state.succeeded:
             closing.succeed(self.record.job_id)
         self.change(cost_usd=bill.usd)
@@ -228,7 +228,7 @@ class JobRun:
 
     def closing(self) -> Closing:
         output = Address.parse(self.record.output)
-        return Closing(self.store, self.paths, output, self.record.shards)
+        return Closing(self.store, self.paths, output, self.record.shards, self.change)
 
     def account(self, tenancy: Tenancy, totals: Totals, raised: Raised, until: float) -> None:
         """The final bill, when the cluster is gone or another job has begun on it."""

@@ -82,6 +82,19 @@ class Settings(BaseSettings):
         description="Seconds between two looks of the controller at the bucket. Raise it when "
         "requests to the store cost more than a late start.",
     )
+    cluster_lease_s: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds after which a cluster ends itself, and its job is free for another "
+        "controller, when the controller is gone or can't reach the bucket. Raise it when the "
+        "bucket is away for longer now and then; what a killed controller leaves runs so long.",
+    )
+    cluster_lifetime_s: float = Field(
+        default=86400.0,
+        gt=0,
+        description="Seconds after which a cluster ends itself whatever it does, in the middle of "
+        "a job too: the most that a fault of ours can cost. One past half of it takes no new job.",
+    )
     shard_size: int | None = Field(
         default=None,
         ge=1,

@@ -22,7 +22,7 @@ PREFIX = "ZEROSHIFT_"
 DELIMITER = "__"
 CONFIG = f"{PREFIX}CONFIG"
 # Ours, but no settings: where the file is, and the tags on the processes of a cluster.
-OTHER_VARIABLES = frozenset({CONFIG, f"{PREFIX}CLUSTER", f"{PREFIX}NODE"})
+OTHER_VARIABLES = frozenset({CONFIG, f"{PREFIX}CLUSTER", f"{PREFIX}FLEET", f"{PREFIX}NODE"})
 # What is wrong, and the setting that was probably meant.
 Unknown = dict[str, str | None]
 

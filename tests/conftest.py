@@ -1,16 +1,25 @@
-"""One embedded S3 for the whole session, and a fresh bucket in it for each test."""
+"""The stores of the tests, one of each kind for the session, and a fresh bucket for each test.
+
+Tests get the embedded one; those that are parametrized with `server`, indirectly, run on Ceph's
+RADOS gateway too.
+"""
 
 import os
+import subprocess
 import uuid
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 from demo.store import embedded_store
-from jobs.bucket import Store
+from jobs.bucket import Store, StoreOptions
+from jobs.memory_store import MemoryStore
 
 HEAVY = ("ray", "vllm")
+CEPH = Path(__file__).parents[1] / "scripts/ceph_rgw"
+NOT_INSTALLED = 3
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,10 +33,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Store]:
-    """The embedded store itself; tests want `store`, whose bucket is their own."""
+def moto() -> Iterator[Store]:
+    """The embedded store."""
     with embedded_store("session") as store:
         yield store
+
+
+@pytest.fixture(scope="session")
+def ceph(moto: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Ceph's gateway, for the keys of the embedded store; a laptop without it skips, CI fails."""
+    folder = tmp_path_factory.mktemp("ceph")
+    started = subprocess.run([CEPH, "start", folder], capture_output=True, text=True, timeout=120)
+    if started.returncode == NOT_INSTALLED and not _must_have_ceph():
+        pytest.skip(started.stderr.strip())
+    assert started.returncode == 0, started.stderr
+    try:
+        yield Store(StoreOptions(started.stdout.strip()))
+    finally:
+        subprocess.run([CEPH, "stop", folder], check=True, timeout=60)
+
+
+def _must_have_ceph() -> bool:
+    return bool(os.environ.get("CI") or os.environ.get("ZEROSHIFT_REQUIRE_CEPH"))
+
+
+@pytest.fixture(scope="session")
+def memory() -> Store:
+    """The fake store."""
+    return MemoryStore()
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Store:
+    """The store of this test, `moto` unless it asks for another."""
+    found: Store = request.getfixturevalue(getattr(request, "param", "moto"))
+    return found
 
 
 @pytest.fixture
@@ -40,5 +80,5 @@ def bucket(server: Store) -> str:
 
 @pytest.fixture
 def store(server: Store, bucket: str) -> Store:
-    """The embedded store, with `bucket` made."""
+    """The store, with `bucket` made."""
     return server

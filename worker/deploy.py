@@ -3,9 +3,11 @@
 from typing import Any
 
 import ray
-from ray import serve
+from ray import PlacementGroupID, serve
 from ray.serve.config import AutoscalingConfig
 from ray.serve.handle import DeploymentHandle
+from ray.util import list_named_actors, placement_group_table, remove_placement_group
+from ray.util.placement_group import PlacementGroup
 
 from jobs.bucket import StoreOptions
 from jobs.order import Order
@@ -13,6 +15,7 @@ from worker.replica import Replica
 
 APPLICATION = "zeroshift"
 ENGINE_RESOURCE = "zeroshift_engine"
+RAYS_OWN = "_ray_internal"  # names of actors that Ray itself keeps
 
 
 def connect(address: str) -> None:
@@ -55,5 +58,22 @@ def _deployment(order: Order) -> Any:
 
 
 def retire() -> None:
-    """Remove every replica and Serve itself, so that nothing holds a node."""
+    """Remove every replica, Serve itself, and what else would hold a node.
+
+    The autoscaler keeps a node for a detached actor that asks for nothing, and for a placement
+    group that nobody uses. The cluster is ours alone: whatever is on it is ours to end.
+    """
     serve.shutdown()
+    for name in list_named_actors(all_namespaces=True):
+        if not name["name"].startswith(RAYS_OWN):
+            _kill(name["name"], name["namespace"])
+    for group_id, group in placement_group_table().items():
+        if group["state"] != "REMOVED":
+            remove_placement_group(PlacementGroup(PlacementGroupID(bytes.fromhex(group_id))))
+
+
+def _kill(name: str, namespace: str) -> None:
+    try:
+        ray.kill(ray.get_actor(name, namespace))
+    except ValueError:  # it has gone meanwhile
+        return

@@ -10,11 +10,13 @@ from jobs.addresses import Address
 from jobs.bucket import Store
 from jobs.errors import (
     AccessDenied,
+    Archived,
     Conflict,
     NotFound,
     PermanentError,
     StoreUnavailable,
     TemporaryError,
+    Throttled,
     ZeroshiftError,
 )
 from jobs.order import PinnedObject
@@ -25,7 +27,9 @@ CODES: dict[type[ZeroshiftError], tuple[str, bool]] = {
     NotFound: ("object_gone", False),
     Conflict: ("input_changed", False),
     AccessDenied: ("access_denied", False),
+    Archived: ("archived", False),
     PermanentError: ("unreadable", False),
+    Throttled: ("read_throttled", True),
     StoreUnavailable: ("read_failed", True),
 }
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from jobs.bucket import Store
 from jobs.order import Order, PinnedInput, PinnedObject
 from jobs.rows import Row, RowError
+from jobs.spool import Spool
 from worker.asking import Asker, Outcome, Tries
 from worker.engines.base import Engine
 from worker.errors import WorkerError
@@ -27,6 +28,7 @@ class Tools:
 
     slots      bounds the inputs in flight
     decoders   processes that decode; without them it is done here, where a crash is everybody's
+    spool      keeps rows that the store does not take; without it they are lost with the attempt
     """
 
     store: Store
@@ -36,6 +38,7 @@ class Tools:
     threads: ThreadPoolExecutor
     slots: asyncio.Semaphore | None = None
     decoders: Decoders | None = None
+    spool: Spool | None = None
 
     async def in_thread(self, call: Callable[..., T], *arguments: object) -> T:
         loop = asyncio.get_running_loop()

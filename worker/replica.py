@@ -6,6 +6,7 @@ that the engine always has questions waiting.
 
 import asyncio
 import os
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store, StoreOptions
 from jobs.order import Order
+from jobs.spool import Spool
 from worker.engines import make_engine
 from worker.engines.base import Engine, EngineOptions
 from worker.engines.lasting import LastingEngine
@@ -27,6 +29,9 @@ CAREFUL_FROM = 3  # attempts at a shard: two may have failed of something else t
 SEQUENCES = 32  # that an engine takes at a time, where its settings do not say
 
 
+SPOOL = Path(tempfile.gettempdir()) / "zeroshift-spool"
+
+
 class Replica:
     """Deployed by `worker.driver`; all arguments are plain data."""
 
@@ -37,6 +42,8 @@ class Replica:
         self._store = Store(StoreOptions(**store), connections=2 * THREADS)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="shard")
         self._decoders = Decoders(cpus)
+        # Credentials that a process was started with may run out: a new client looks again.
+        self._spool = Spool(SPOOL, fresh=lambda: Store(StoreOptions(**store)))
         self._slots = asyncio.Semaphore(AHEAD * int(settings.get("max_num_seqs", SEQUENCES)))
         self._engine: Engine = LastingEngine(
             lambda options: make_engine(engine, options), EngineOptions(model, settings)
@@ -62,6 +69,7 @@ class Replica:
             self._threads,
             self._slots,
             self._decoders,
+            self._spool,
         )
         paths, careful = JobPaths(Address.parse(job)), attempt >= CAREFUL_FROM
         run = ShardRun(tools, parsed, paths, shard, epoch, attempt, careful)

@@ -10,12 +10,12 @@ error from then on.
 """
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jobs.addresses import JobPaths
+from jobs.commit import commit, make_commit
 from jobs.errors import NotFound
 from jobs.order import InHand, Marker, Order, PinnedInput
 from jobs.rows import Row
@@ -40,6 +40,9 @@ class ShardRun:
 
     async def run(self) -> Marker:
         """Make the rows, write them, then the marker; answers the marker."""
+        settled = await self.tools.in_thread(self._settled)
+        if settled is not None:
+            return settled
         began = time.time()
         inputs = await self.tools.in_thread(self._read_inputs)
         runs = [self._input(index, each) for index, each in enumerate(inputs)]
@@ -91,21 +94,16 @@ class ShardRun:
         )
 
     def _commit(self, rows: Sequence[Row], began: float) -> Marker:
-        body = "".join(row.to_line() + "\n" for row in rows).encode()
-        marker = Marker(
-            shard=self.shard,
-            epoch=self.epoch,
-            attempt=self.attempt,
-            rows=len(rows),
-            errors=sum(row.status == "error" for row in rows),
-            digest=hashlib.sha256(body).hexdigest(),
-            started_at=began,
-            ended_at=time.time(),
-            grammar_check=self.comparison.result(),
-        )
-        self.tools.store.write(self.paths.rows_of(self.shard), body, "application/jsonl")
-        self.tools.store.write(self.paths.marker_of(self.shard), marker.model_dump_json().encode())
-        return marker
+        body, marker = make_commit(self.paths, rows, self.shard, self.epoch, self.attempt, began)
+        marker = marker.model_copy(update={"grammar_check": self.comparison.result()})
+        keep = commit if self.tools.spool is None else self.tools.spool.commit
+        return keep(self.tools.store, self.paths, body, marker)
+
+    def _settled(self) -> Marker | None:
+        """The marker of rows that an earlier attempt here could not write: they are paid for."""
+        if self.tools.spool is None:
+            return None
+        return self.tools.spool.settled(self.tools.store, self.paths, self.shard)
 
 
 __all__ = ["ShardRun", "Tools"]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from infra.clusters.base import Cluster, ClusterSpec
+from infra.clusters.base import Cluster, ClusterSpec, Sweeper
 from infra.errors import ClusterError
 
 
@@ -12,4 +12,20 @@ def make_cluster(provider: str, spec: ClusterSpec, work_dir: Path) -> Cluster:
         from infra.clusters.local.cluster import LocalCluster
 
         return LocalCluster(spec, work_dir)
-    raise ClusterError(f"no provider {provider!r}; allowed: local")
+    raise _unknown(provider)
+
+
+def make_sweeper(provider: str) -> Sweeper:
+    """How what runs at `provider` is found and ended without the controller that raised it."""
+    if provider == "local":
+        from infra.clusters.local.sweep import LocalSweeper
+
+        return LocalSweeper()
+    raise _unknown(provider)
+
+
+PROVIDERS = ("local",)
+
+
+def _unknown(provider: str) -> ClusterError:
+    return ClusterError(f"no provider {provider!r}; allowed: {', '.join(PROVIDERS)}")

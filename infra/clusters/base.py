@@ -1,8 +1,9 @@
 """What every kind of cluster can do, whoever runs it: the contract of `infra.clusters`.
 
 A cluster is raised from nothing, runs worker processes, says which nodes it had and when, and goes
-down: nodes first, then the head. `local` is the first provider; KubeRay, Ray's launcher on clouds
-and machines over SSH are to stand beside it.
+down: nodes first, then the head. It holds a lease from its first moment, and ends itself when the
+lease is not renewed or its lifetime is over, whatever became of whoever raised it. `local` is the
+first provider; KubeRay, Ray's launcher on clouds and machines over SSH are to stand beside it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +26,14 @@ class ClusterSpec:
     """What to raise.
 
     cluster_id    the tag that everything created carries
+    fleet         whose cluster it is, a second tag: the reaper of one bucket must not end another's
     max_nodes     nodes that the autoscaler may add; the head carries no work
     cpus          CPUs of a node as Ray counts them
     idle_s        seconds without work after which Ray's autoscaler removes a node
     start_s       seconds within which the head must answer
+    lease_s       seconds of the lease that it is raised with
+    lifetime_s    seconds after which it ends itself although its lease is renewed
+    forget        whether a cluster that ended itself removes its logs and node records too
     """
 
     cluster_id: str
@@ -36,6 +41,10 @@ class ClusterSpec:
     cpus: int
     idle_s: float = 3.0
     start_s: float = 90.0
+    lease_s: float = 60.0
+    lifetime_s: float = 86400.0
+    fleet: str = ""
+    forget: bool = False
 
 
 class WorkerProcess(Protocol):
@@ -54,8 +63,22 @@ class Cluster(Protocol):
     @property
     def cluster_id(self) -> str: ...
 
+    @property
+    def place(self) -> str:
+        """Where it stands, for `Sweeper`."""
+
     def up(self) -> None:
-        """Raise the head; nodes follow on demand. `StartFailed` when it does not answer."""
+        """Raise the head; nodes follow on demand. `StartFailed` names the phase that failed."""
+
+    def renew(self, lease_s: float) -> None:
+        """Let the cluster live another `lease_s` seconds from now.
+
+        A length, not a moment: no clock that is set in between can make it another one. Without
+        effect on a cluster that is not up, and beyond the cluster's lifetime.
+        """
+
+    def end_reason(self) -> str:
+        """Why the cluster ended itself; empty when it did not."""
 
     def launch(
         self, arguments: Sequence[str], environment: Mapping[str, str], log: Path
@@ -79,3 +102,32 @@ class Cluster(Protocol):
 
     def leftovers(self) -> list[str]:
         """What of this cluster still runs, in words; empty when it is gone."""
+
+    def refusal(self) -> str:
+        """Why no further nodes come: the provider's words; empty while it gives what is asked."""
+
+
+class Sweeper(Protocol):
+    """One provider's view of what runs, by tags alone: for the reaper, who has no `Cluster`.
+
+    A cluster's `place` is where its raiser said that it stands, a host and a folder: a machine of
+    the local provider sees itself only.
+    """
+
+    def clusters(self, fleet: str) -> dict[str, list[str]]:
+        """The ids of the fleet's clusters of which something runs, and what, in words."""
+
+    def sees(self, place: str) -> bool:
+        """Whether a cluster at `place` would be found from here."""
+
+    def end(self, cluster_id: str, place: str) -> list[str]:
+        """End what is left of a cluster, idempotently; what still runs, in words."""
+
+    def nodes(self, cluster_id: str, place: str) -> list[NodeInterval]:
+        """Nodes as the provider has them; empty when it has no record."""
+
+    def end_reason(self, cluster_id: str, place: str) -> str:
+        """Why the cluster ended itself; empty when it did not, or nothing is known."""
+
+    def forget(self, cluster_id: str, place: str) -> None:
+        """Remove what a cluster that is gone still keeps."""

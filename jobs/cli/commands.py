@@ -19,6 +19,7 @@ COMMANDS = {
     "cost": "jobs.cli.jobs",
     "clusters": "jobs.cli.jobs",
     "cancel": "jobs.cli.jobs",
+    "reap": "jobs.cli.reap",
     "evaluate": "jobs.cli.evaluate",
     **QUICK,
     "init": "jobs.cli.jobs",

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from infra.clusters.base import NodeInterval
 from jobs.cli.progress import money, rate
 from jobs.fleet import ClusterRecord
 from jobs.record import Record
@@ -71,25 +72,41 @@ def print_jobs(console: Console, records: Iterable[Record]) -> None:
 
 
 def print_clusters(console: Console, clusters: Iterable[ClusterRecord], now: float) -> None:
+    """Each cluster, and under it each of its nodes; a node lives by its cluster's lease."""
     table = Table(box=None, pad_edge=False)
     for name in ("cluster", "state", "lease", "nodes", "age", "node cost"):
         table.add_column(name)
     for cluster in clusters:
-        left = cluster.lease_until - now
         living = sum(node.gone_at is None for node in cluster.nodes)
         table.add_row(
             cluster.cluster_id,
             cluster.state,
-            f"{left:.0f} s" if cluster.gone_at is None else "-",
+            _lease(cluster, cluster.gone_at, now),
             f"{living} of {len(cluster.nodes)}",
             f"{(cluster.gone_at or now) - cluster.created_at:.0f} s",
-            money(_node_cost(cluster, now)),
+            money(_node_cost(cluster, cluster.nodes, now)),
         )
+        for node in cluster.nodes:
+            table.add_row(
+                f"  {node.node_id}",
+                "up" if node.gone_at is None else "gone",
+                _lease(cluster, node.gone_at, now),
+                "",
+                f"{(node.gone_at or now) - node.launched_at:.0f} s",
+                money(_node_cost(cluster, [node], now)),
+            )
     console.print(table if table.row_count else "no clusters")
 
 
-def _node_cost(cluster: ClusterRecord, now: float) -> Decimal:
-    seconds = sum((node.gone_at or now) - node.launched_at for node in cluster.nodes)
+def _lease(cluster: ClusterRecord, gone_at: float | None, now: float) -> str:
+    left = cluster.lease_until - now
+    if gone_at is not None:
+        return "-"
+    return f"{left:.0f} s" if left > 0 else f"dead for {-left:.0f} s"
+
+
+def _node_cost(cluster: ClusterRecord, nodes: Iterable[NodeInterval], now: float) -> Decimal:
+    seconds = sum((node.gone_at or now) - node.launched_at for node in nodes)
     return Decimal(repr(round(seconds, 3))) * cluster.offer.usd_per_hour / 3600
 
 

@@ -39,7 +39,8 @@ GcsClient(os.environ["A"]).get_all_node_info()
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
     with tempfile.TemporaryDirectory(prefix="zs", ignore_cleanup_errors=True) as folder:
-        spec = ClusterSpec(f"test-{uuid.uuid4().hex[:8]}", max_nodes=1, cpus=1, idle_s=1.0)
+        name = f"test-{uuid.uuid4().hex[:8]}"
+        spec = ClusterSpec(name, max_nodes=1, cpus=1, idle_s=1.0, lease_s=600)
         cluster = LocalCluster(spec, Path(folder))
         try:
             cluster.up()

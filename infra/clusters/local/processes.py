@@ -8,14 +8,16 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
 
 CLUSTER_TAG = "ZEROSHIFT_CLUSTER"
+FLEET_TAG = "ZEROSHIFT_FLEET"  # whose it is: clusters of several buckets may share a machine
 NODE_TAG = "ZEROSHIFT_NODE"
 GRACE_S = 5.0
+Tag = tuple[str, str]
 
 
 def spawn(
@@ -34,14 +36,32 @@ def spawn(
         )
 
 
-def tagged(tag: str, value: str) -> list[psutil.Process]:
-    """Live processes, other than this one, whose environment holds `tag=value`."""
+def tagged(tag: str, value: str, spare: Tag | None = None) -> list[psutil.Process]:
+    """Live processes, other than this one, whose environment holds `tag=value`, and not `spare`."""
     wanted = f"{tag}={value}".encode()
-    found = []
+    spared = f"{spare[0]}={spare[1]}".encode() if spare else None
+    return [p for p, environment in _all() if wanted in environment and spared not in environment]
+
+
+def values(tag: str, where: Tag) -> dict[str, list[psutil.Process]]:
+    """Live processes that carry the tag `where`, by their value of `tag`."""
+    wanted, prefix = f"{where[0]}={where[1]}".encode(), f"{tag}=".encode()
+    found: dict[str, list[psutil.Process]] = {}
+    for process, environment in _all():
+        if wanted in environment:
+            for each in environment:
+                if each.startswith(prefix):
+                    found.setdefault(each.removeprefix(prefix).decode(), []).append(process)
+    return found
+
+
+def _all() -> Iterator[tuple[psutil.Process, list[bytes]]]:
+    """Live processes other than this one, with their environments as far as they can be read."""
     for process in psutil.process_iter(["pid"]):
-        if process.pid != os.getpid() and wanted in _environment(process.pid):
-            found.append(process)
-    return [p for p in found if _lives(p)]
+        if process.pid != os.getpid():
+            environment = _environment(process.pid)
+            if environment and _lives(process):
+                yield process, environment
 
 
 def _environment(pid: int) -> list[bytes]:
@@ -58,13 +78,22 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
-def end(tag: str, value: str, grace_s: float = GRACE_S) -> list[psutil.Process]:
+def name_of(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.NoSuchProcess:
+        return "gone meanwhile"
+
+
+def end(
+    tag: str, value: str, grace_s: float = GRACE_S, spare: Tag | None = None
+) -> list[psutil.Process]:
     """End what carries the tag: SIGTERM, a grace, SIGKILL; answers what is still there."""
     for send in (signal.SIGTERM, signal.SIGKILL):
-        doomed = tagged(tag, value)
+        doomed = tagged(tag, value, spare)
         _signal(doomed, send)
         _await_gone(doomed, grace_s)
-    return tagged(tag, value)
+    return tagged(tag, value, spare)
 
 
 def _signal(processes: Iterable[psutil.Process], number: signal.Signals) -> None:

@@ -80,15 +80,24 @@ class LocalNodeProvider(NodeProvider):
 
     def _start(self, tags: dict[str, str]) -> None:
         if self._crashes >= MAX_CRASHES:
-            raise RuntimeError(f"{self._crashes} nodes died unasked: no more are launched")
+            self._refuse(f"{self._crashes} nodes died unasked: no more are launched")
         node_id = f"{self.cluster_name}-n{len(self._registry.all()) + 1}"
-        self._registry.add(node_id, tags)
+        self._registry.add(node_id, tags)  # before it is started: a bill may not miss a node
         environment = node_environment(os.environ, node_id, tags[TAG_RAY_USER_NODE_TYPE])
         command = node_command(
             self.provider_config["head_address"], int(self.provider_config["cpus"])
         )
         log = self._folder / "logs" / f"{node_id}.log"
-        self._started[node_id] = processes.spawn(command, environment, log)
+        try:
+            self._started[node_id] = processes.spawn(command, environment, log)
+        except OSError as error:  # no process, no memory, no disk: this machine is full
+            self._registry.gone(node_id)
+            self._refuse(f"no_capacity: {error}")
+
+    def _refuse(self, why: str) -> None:
+        """Leave word for the controller, which can't hear what Ray's autoscaler is told."""
+        self._registry.refuse(why)
+        raise RuntimeError(why)
 
     def terminate_node(self, node_id: str) -> None:
         with self._lock:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from infra.clusters.local.processes import CLUSTER_TAG, NODE_TAG
+from infra.clusters.local.processes import CLUSTER_TAG, FLEET_TAG, NODE_TAG
 
 HOST = "127.0.0.1"
 ENGINE_RESOURCE = "zeroshift_engine"
@@ -42,13 +42,18 @@ def write_token(path: Path) -> None:
 
 
 def cluster_environment(
-    base: Mapping[str, str], cluster_id: str, folder: Path, metric_ports: tuple[int, int]
+    base: Mapping[str, str],
+    cluster_id: str,
+    folder: Path,
+    metric_ports: tuple[int, int],
+    fleet: str = "",
 ) -> dict[str, str]:
-    """What every process of the cluster gets: the tag, the token, quiet and private defaults."""
+    """What every process of the cluster gets: the tags, the token, quiet and private defaults."""
     kept = {k: v for k, v in base.items() if not k.startswith("RAY_")}
     return {
         **kept,
         CLUSTER_TAG: cluster_id,
+        FLEET_TAG: fleet,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(folder / "token"),
         "RAY_USAGE_STATS_ENABLED": "0",

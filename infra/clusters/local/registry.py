@@ -5,12 +5,14 @@ controller reads it, and an entry outlives its node so that the bill can be made
 """
 
 import json
-import os
 import time
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from infra.clusters.base import NodeInterval
+from infra.clusters.local.lease import write_whole
+
+REFUSAL = "refusal.txt"  # no name of a node's file
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,16 @@ class Registry:
 
     def _write(self, entry: NodeEntry) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._folder / f"{entry.node_id}.json"
-        draft = path.with_suffix(f".{os.getpid()}.draft")
-        draft.write_text(json.dumps(asdict(entry)))
-        draft.replace(path)
+        write_whole(self._folder / f"{entry.node_id}.json", json.dumps(asdict(entry)))
+
+    def refuse(self, why: str) -> None:
+        """Note that no further node can be had, for the controller to read."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self._folder / REFUSAL, why)
+
+    def refusal(self) -> str:
+        """Why no further node can be had; empty while there are some."""
+        try:
+            return (self._folder / REFUSAL).read_text()
+        except OSError:
+            return ""

@@ -1,37 +1,49 @@
 """The contract of `infra.clusters.base`, kept by the fake and by the real local cluster alike.
 
-The real one's worker is an empty one: `retire` asks nothing of it that needs an engine.
+The real one's worker is an empty one: `retire` asks nothing of it that needs an engine. What has
+nothing to do with Ray is held against a hollow local cluster too: real processes, a head that does
+nothing.
 """
 
-import subprocess
+import sys
 import tempfile
-import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from infra.clusters import make_cluster
-from infra.clusters.base import Cluster, ClusterSpec
-from infra.clusters.fake import FakeCluster
+from infra.clusters import make_cluster, make_sweeper
+from infra.clusters.base import Cluster, ClusterSpec, Sweeper
+from infra.clusters.fake import FakeCluster, FakeSweeper
+from infra.clusters.local import ray_start
 from infra.clusters.local.cluster import LocalCluster
 from infra.errors import ClusterError, StartFailed
 
-KINDS = [pytest.param("fake", id="fake"), pytest.param("local", id="local", marks=pytest.mark.slow)]
+KINDS = ["fake", "hollow", pytest.param("local", marks=pytest.mark.slow)]
 Make = Callable[..., Cluster]
 
 
 @pytest.fixture(params=KINDS)
-def make(request: pytest.FixtureRequest) -> Iterator[Make]:
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def make(kind: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """Makes clusters of one kind; all are ended afterwards. `starts` False: the head can't."""
     # Not pytest's own folders: Ray's sockets need short paths.
     folder = tempfile.TemporaryDirectory(prefix="zs", ignore_cleanup_errors=True)
     made: list[Cluster] = []
+    if kind == "hollow":
+        monkeypatch.setattr(ray_start, "head_command", hollow_head)
 
-    def make(starts: bool = True) -> Cluster:
-        spec = ClusterSpec(f"contract-{uuid.uuid4().hex[:8]}", 1, 1, start_s=90 if starts else 0)
-        if request.param == "fake":
+    def make(starts: bool = True, **changes: float) -> Cluster:
+        name, start_s = f"contract-{uuid.uuid4().hex[:8]}", 90 if starts else 0
+        given = {"lease_s": 300.0, **changes}  # nothing renews it while a test looks
+        spec = ClusterSpec(name, 1, 1, start_s=start_s, fleet=name, **given)
+        if kind == "fake":
             made.append(FakeCluster(spec, lambda *_: 0, starts))
         else:
             made.append(LocalCluster(spec, Path(folder.name)))
@@ -41,6 +53,27 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
     for cluster in made:
         cluster.down()
     folder.cleanup()
+
+
+def hollow_head(port: int, config: Path, temp: Path) -> list[str]:
+    """Says that it is complete, as a head does, and waits."""
+    code = f"import os, time; os.makedirs({str(temp)!r}); open({str(temp)!r} + '/"
+    return [sys.executable, "-c", f"{code}ray_current_cluster', 'w').close(); time.sleep(300)"]
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.fixture
+def sweeper(kind: str) -> Callable[[Cluster], Sweeper]:
+    """How the provider of a cluster finds it by its tags."""
+    return lambda cluster: FakeSweeper([cluster]) if kind == "fake" else make_sweeper("local")
 
 
 @pytest.fixture
@@ -102,14 +135,88 @@ def test_a_head_that_does_not_answer_is_an_error_and_leaves_nothing(make):
     assert cluster.leftovers() == []
 
 
-def test_a_worker_ends_with_a_status_that_stays(cluster, tmp_path):
+@pytest.fixture
+def short_s(kind: str) -> float:
+    """A short lease that a cluster of this kind can be raised within."""
+    return 20.0 if kind == "local" else 1.0
+
+
+def test_a_cluster_whose_lease_is_not_renewed_ends_itself_and_says_why(make, short_s):
+    cluster = make(lease_s=short_s)
+    cluster.up()
+    cluster.renew(0.5)
+    assert eventually(lambda: not cluster.alive())
+    assert eventually(lambda: cluster.leftovers() == [])
+    assert "was not renewed" in cluster.end_reason()
+
+
+def test_a_cluster_whose_lease_is_renewed_outlives_the_first_one(make, short_s):
+    cluster = make(lease_s=short_s)
+    cluster.up()
+    cluster.renew(60.0)
+    assert not eventually(lambda: not cluster.alive(), short_s * 1.5), cluster.end_reason()
+    assert cluster.end_reason() == ""
+
+
+def test_a_cluster_ends_at_its_lifetime_however_often_its_lease_is_renewed(make, short_s):
+    cluster = make(lifetime_s=short_s)
+    cluster.up()
+
+    def gone() -> bool:
+        cluster.renew(60.0)
+        return not cluster.leftovers()
+
+    assert eventually(gone)
+    assert cluster.end_reason() == f"its lifetime of {short_s:g} s is over"
+
+
+def test_renewing_what_is_not_up_or_has_gone_down_brings_nothing_to_life(make):
+    cluster = make()
+    cluster.renew(60.0)
+    assert cluster.leftovers() == []
+    cluster.up()
+    cluster.down()
+    cluster.renew(60.0)
+    assert (cluster.alive(), cluster.leftovers(), cluster.end_reason()) == (False, [], "")
+
+
+def test_a_cluster_is_found_by_the_tag_of_its_fleet_and_no_other(make, sweeper):
+    cluster = make()
+    cluster.up()
+    sweep = sweeper(cluster)
+    assert sweep.clusters(cluster.cluster_id)[cluster.cluster_id] != []
+    assert sweep.clusters("another") == {}
+    assert sweep.sees(cluster.place)
+    assert not sweep.sees("far-away:/tmp/zs")
+
+
+def test_what_nobody_holds_any_more_is_ended_by_its_tag_and_twice_is_no_error(make, sweeper):
+    cluster = make()
+    cluster.up()
+    sweep = sweeper(cluster)
+    for _ in range(2):
+        assert sweep.end(cluster.cluster_id, cluster.place) == []
+    assert sweep.clusters(cluster.cluster_id) == {}
+    assert not cluster.alive()
+    assert sweep.nodes(cluster.cluster_id, cluster.place) == cluster.nodes()
+
+
+def test_nothing_is_refused_while_nothing_was_asked(cluster):
+    assert cluster.refusal() == ""
+
+
+def test_a_worker_ends_with_a_status_that_stays(cluster, tmp_path, kind):
+    if kind == "hollow":
+        pytest.skip("a hollow head takes no worker")
     process = cluster.launch(["retire"], {}, tmp_path / "worker.log")
     assert process.wait(120) == 0
     assert process.poll() == 0
     assert process.wait() == 0
 
 
-def test_stopping_a_worker_that_has_ended_is_no_error(cluster, tmp_path):
+def test_stopping_a_worker_that_has_ended_is_no_error(cluster, tmp_path, kind):
+    if kind == "hollow":
+        pytest.skip("a hollow head takes no worker")
     process = cluster.launch(["retire"], {}, tmp_path / "worker.log")
     process.wait(120)
     cluster.stop(process)
@@ -126,36 +233,3 @@ def test_the_local_provider_is_made_without_touching_the_disk(tmp_path):
     assert isinstance(cluster, LocalCluster)
     assert not cluster.alive()
     assert list(tmp_path.iterdir()) == []
-
-
-class TestFakeCluster:
-    """What the fake adds: its workers are functions, and work makes a node."""
-
-    def test_a_worker_that_runs_has_no_status_yet(self, tmp_path):
-        release = threading.Event()
-        cluster = FakeCluster(ClusterSpec("f", 1, 1), lambda *_: 7 if release.wait(10) else 1)
-        cluster.up()
-        process = cluster.launch(["work"], {}, tmp_path)
-        assert process.poll() is None
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.01)
-        release.set()
-        assert process.wait(10) == 7
-
-    def test_work_adds_a_node_and_retiring_ends_it(self, tmp_path):
-        cluster = FakeCluster(ClusterSpec("f", 1, 1), lambda *_: 0)
-        cluster.up()
-        cluster.launch(["work"], {}, tmp_path).wait(10)
-        assert [node.gone_at for node in cluster.nodes()] == [None]
-        cluster.launch(["retire"], {}, tmp_path).wait(10)
-        cluster.launch(["work"], {}, tmp_path).wait(10)
-        first, second = cluster.nodes()
-        assert first.gone_at is not None
-        assert first.launched_at <= first.gone_at
-        assert (first.node_id, second.node_id, second.gone_at) == ("f-n1", "f-n2", None)
-
-    def test_a_worker_sees_its_arguments_and_environment(self, tmp_path: Path):
-        seen = []
-        cluster = FakeCluster(ClusterSpec("f", 1, 1), lambda *given: seen.append(given) or 0)
-        cluster.launch(["work", "s3://b/j/"], {"A": "1"}, tmp_path).wait(10)
-        assert seen == [(["work", "s3://b/j/"], {"A": "1"})]

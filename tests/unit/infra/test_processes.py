@@ -129,3 +129,18 @@ def test_a_process_has_its_own_session_and_only_the_environment_it_was_given(tmp
     environment = {TAG: "x", "LC_CTYPE": "C.UTF-8"}
     processes.spawn([sys.executable, "-c", code], environment, tmp_path / "log").wait()
     assert (tmp_path / "log").read_text() == f"True ['LC_CTYPE', '{TAG}']\n"
+
+
+def test_what_is_to_be_spared_is_neither_found_nor_ended(start, value):
+    doomed = start(PLAIN, **{TAG: value})
+    spared = start(PLAIN, **{TAG: value, f"{TAG}_ROLE": "last"})
+    assert processes.end(TAG, value, spare=(f"{TAG}_ROLE", "last")) == []
+    assert (doomed.wait(5), spared.poll()) == (-15, None)
+
+
+def test_values_of_a_tag_are_listed_for_one_owner_alone(start, value):
+    first = start(PLAIN, **{TAG: f"{value}-a", f"{TAG}_OWNER": value})
+    start(PLAIN, **{TAG: f"{value}-b", f"{TAG}_OWNER": f"not-{value}"})
+    start(PLAIN, **{TAG: f"{value}-c"})
+    found = processes.values(TAG, where=(f"{TAG}_OWNER", value))
+    assert {each: [p.pid for p in ps] for each, ps in found.items()} == {f"{value}-a": [first.pid]}

@@ -9,6 +9,7 @@ import pytest
 from infra.clusters.local import processes
 from infra.clusters.local.autoscaling import HEAD_TYPE, NODE_TYPE
 from infra.clusters.local.processes import NODE_TAG
+from infra.clusters.local.registry import Registry
 
 pytest.importorskip("ray.autoscaler")
 
@@ -174,3 +175,26 @@ def test_another_provider_on_the_same_folder_sees_the_same_nodes(provider, tmp_p
     assert nodes(other) == ["job-1-n1"]
     other.terminate_node("job-1-n1")
     assert provider.is_terminated("job-1-n1")
+
+
+def test_a_machine_that_is_full_has_no_capacity_and_leaves_no_node_behind(provider, monkeypatch):
+    def full(command, environment, log):
+        raise OSError("Cannot allocate memory")
+
+    monkeypatch.setattr(processes, "spawn", full)
+    with pytest.raises(RuntimeError, match="no_capacity: Cannot allocate memory"):
+        provider.create_node({}, TAGS, 1)
+    assert nodes(provider) == []
+
+
+def test_the_controller_can_read_why_no_more_nodes_come(provider, machine, tmp_path):
+    registry = Registry(tmp_path / "nodes")
+    assert registry.refusal() == ""
+    for _ in range(MAX_CRASHES):
+        provider.create_node({}, TAGS, 1)
+        machine.raylets[-1].status = 1
+        nodes(provider)
+    with pytest.raises(RuntimeError):
+        provider.create_node({}, TAGS, 1)
+    assert registry.refusal() == "3 nodes died unasked: no more are launched"
+    assert len(registry.all()) == MAX_CRASHES

@@ -89,6 +89,39 @@ def test_missing_double_and_strange_rows_are_refused(closable, commit, keys, row
         closable.reconcile()
 
 
+def test_results_of_a_whole_job_are_compared_as_they_are_written(closable, commit):
+    commit(1, ["s3://b/3"], [row("s3://b/4")])
+    with pytest.raises(RowsMissing, match=r"1 missing \(s3://b/3\); 1 foreign \(s3://b/4\)"):
+        closable.write(Decimal(1))
+
+
+def test_the_first_few_pictures_in_question_are_named(closable, commit):
+    keys = [f"s3://b/{number}" for number in range(10, 20)]
+    commit(1, keys, [row(keys[0]), row(keys[0])])
+    with pytest.raises(RowsMissing) as caught:
+        closable.reconcile()
+    said = "9 missing (s3://b/11, s3://b/12, s3://b/13, …); 1 double (s3://b/10)"
+    assert str(caught.value) == f"shard 1: rows do not match inputs: {said}"
+
+
+def test_a_row_about_another_version_of_its_picture_is_foreign(closable, commit):
+    commit(1, ["s3://b/3"], [row("s3://b/3").model_copy(update={"version": "other"})])
+    with pytest.raises(RowsMissing, match=r"1 missing.*1 foreign"):
+        closable.reconcile()
+
+
+def test_a_shard_that_is_none_of_the_jobs_is_refused(closable, commit):
+    commit(7, ["s3://b/9"], [row("s3://b/9")])
+    with pytest.raises(RowsMissing, match=r"1 shards are none of the job's 2: \[7\]"):
+        closable.reconcile()
+
+
+def test_a_shard_whose_inputs_are_gone_is_refused(closable, store):
+    store.delete(closable.paths.inputs_of(1))
+    with pytest.raises(RowsMissing, match="shard 1"):
+        closable.reconcile()
+
+
 def test_an_input_named_twice_has_two_rows(closable, commit):
     commit(1, ["s3://b/3", "s3://b/3"], [row("s3://b/3"), row("s3://b/3")])
     assert closable.reconcile() is None
@@ -98,7 +131,9 @@ def test_a_shard_without_a_marker_does_not_exist(closable, store):
     store.delete(closable.paths.marker_of(1))
     with pytest.raises(RowsMissing, match=r"1 of 2 shards have no rows: \[1\]"):
         closable.reconcile()
-    closable.write(Decimal(1))
+    with pytest.raises(RowsMissing, match=r"1 of 2 shards have no rows: \[1\]"):
+        closable.write(Decimal(1))
+    closable.write(Decimal(1), whole=False)
     assert [each["key"] for each in written(closable)] == ["s3://b/1", "s3://b/2"]
 
 

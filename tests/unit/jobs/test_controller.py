@@ -4,8 +4,13 @@ import threading
 
 import pytest
 
+from infra.clusters.fake import FakeCluster, FakeSweeper
 from jobs import presence
 from jobs.addresses import Address, JobPaths
+from jobs.cluster_record import cluster_records
+from jobs.controller import Controller
+from jobs.fleet import Fleet
+from jobs.planning import plan_for
 from jobs.queue import enqueue, queued
 from jobs.record import RecordFile
 from jobs.settings_groups import Inbox
@@ -129,3 +134,28 @@ def test_the_watch_ends_when_it_is_told_to_and_leaves_nothing(
     assert file(job).load().state is State.COMPLETED
     assert not workshop.made[0].alive()
     assert presence.present(store, bucket) == []
+
+
+def test_a_beat_of_the_job_renews_its_cluster_too(
+    controller, make_settings, submitted, workshop, monkeypatch
+):
+    """`submit-job --wait` runs a job without any other heartbeat."""
+    renewed = threading.Event()
+    monkeypatch.setattr(FakeCluster, "renew", lambda cluster, lease_s: renewed.set(), raising=True)
+    workshop.before = lambda paths, epoch: None if renewed.wait(20) else 1
+    worker = controller(make_settings(cluster_lease_s=8))
+    assert worker.run(submitted().job_id).state is State.COMPLETED
+    worker.leave()
+
+
+def test_a_controller_reaps_what_a_dead_one_left_when_it_starts(
+    store, bucket, settings, make_manifest, workshop
+):
+    fleet = Fleet(store, settings, "dead", workshop.make)
+    fleet.acquire(plan_for(make_manifest(), settings), 1000.0)
+    Controller(
+        store, settings, "fake", make=workshop.make, sweeper=lambda _: FakeSweeper(workshop.made)
+    ).once()
+    [record] = cluster_records(store, bucket)
+    assert not workshop.made[0].alive()
+    assert record.checked.startswith("reaped at ")

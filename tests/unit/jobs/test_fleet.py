@@ -2,9 +2,13 @@
 
 import pytest
 
-from infra.errors import TeardownFailed
+from infra.clusters.fake import FakeCluster
+from infra.errors import NoCapacity, StartFailed, TeardownFailed
+from jobs.cluster_record import ClusterFile, fleet_name
+from jobs.errors import StoreUnavailable
 from jobs.fleet import Fleet, cluster_records
-from jobs.submission import plan_for
+from jobs.planning import plan_for
+from jobs.starting import Deadlines
 
 
 @pytest.fixture
@@ -78,3 +82,150 @@ def test_a_teardown_that_leaves_something_is_recorded_and_raised(
     [record] = cluster_records(store, bucket)
     assert (record.state, record.checked) == ("failed", "1 processes left")
     assert len(moments) == 1
+
+
+def test_the_intent_is_in_the_bucket_before_anything_is_created(
+    store, bucket, fleet, plan, monkeypatch
+):
+    seen = []
+    monkeypatch.setattr(
+        FakeCluster, "up", lambda cluster: seen.extend(cluster_records(store, bucket))
+    )
+    fleet.acquire(plan, 100.0, tenant="job-1")
+    [intent] = seen
+    assert (intent.state, intent.lease_until, intent.tenant) == ("intended", 160.0, "job-1")
+
+
+def test_a_cluster_carries_the_lease_the_lifetime_and_the_fleet_of_its_settings(
+    store, bucket, make_settings, workshop, plan
+):
+    settings = make_settings(cluster_lease_s=7, cluster_lifetime_s=70)
+    Fleet(store, settings, "me", workshop.make).acquire(plan, 100.0)
+    spec = workshop.made[0].spec
+    assert (spec.lease_s, spec.lifetime_s) == (7, 70)
+    assert spec.fleet == fleet_name(store, bucket)
+
+
+@pytest.fixture
+def renewals(monkeypatch):
+    """The leases that clusters were given, in the order of time."""
+    seen = []
+    monkeypatch.setattr(FakeCluster, "renew", lambda cluster, lease_s: seen.append(lease_s))
+    return seen
+
+
+def test_a_renewal_reaches_the_bucket_and_then_the_cluster(store, bucket, fleet, plan, renewals):
+    fleet.acquire(plan, 100.0)
+    fleet.renew(110.0)
+    assert cluster_records(store, bucket)[0].lease_until == 170.0
+    assert renewals == [60.0]
+
+
+def test_a_cluster_is_not_renewed_when_the_bucket_is_away(fleet, plan, renewals, monkeypatch):
+    raised = fleet.acquire(plan, 100.0)
+
+    def away(**changes):
+        raise StoreUnavailable("no answer")
+
+    monkeypatch.setattr(raised.file, "change", away)
+    with pytest.raises(StoreUnavailable):
+        fleet.renew(110.0)
+    assert renewals == []
+
+
+def test_a_cluster_that_was_taken_from_us_is_not_renewed_nor_adopted_and_goes_at_once(
+    store, bucket, fleet, plan, renewals
+):
+    raised = fleet.acquire(plan, 100.0)
+    ClusterFile.load(store, bucket, raised.record.cluster_id).change(owner="a reaper")
+    fleet.renew(110.0)
+    assert renewals == []
+    fleet.release(111.0)
+    assert fleet.idle_too_long(111.0)
+    assert fleet.acquire(plan, 112.0) is not raised
+
+
+def test_a_lost_answer_to_our_own_write_is_no_conflict(store, bucket, fleet, plan, renewals):
+    raised = fleet.acquire(plan, 100.0)
+    stale = raised.file._etag
+    fleet.renew(110.0)
+    raised.file._etag = stale  # as if the answer had not arrived, and the write were tried again
+    fleet.renew(110.0)
+    assert renewals == [60.0, 60.0]
+
+
+def test_a_cluster_past_half_of_its_lifetime_takes_no_new_job(store, make_settings, workshop, plan):
+    fleet = Fleet(store, make_settings(cluster_lifetime_s=100), "me", workshop.make)
+    first = fleet.acquire(plan, 100.0)
+    fleet.release(120.0)
+    assert fleet.acquire(plan, 149.0) is first
+    fleet.release(150.0)
+    assert fleet.acquire(plan, 150.0) is not first
+
+
+def test_a_cluster_whose_nodes_are_held_goes_down_all_the_same(
+    store, bucket, fleet, plan, workshop, monkeypatch, tmp_path
+):
+    monkeypatch.setattr("jobs.fleet.NODES_GONE_S", 0.05)
+    raised = fleet.acquire(plan, 100.0)
+    workshop.made[0]._held = True
+    workshop.made[0]._add_node()
+    fleet.release(110.0)
+    assert raised.cluster.nodes()[0].gone_at is None
+    assert fleet.idle_too_long(130.0)
+    fleet.rest()
+    [record] = cluster_records(store, bucket)
+    assert (record.state, record.checked) == ("down", "no process is left")
+    assert record.nodes[0].gone_at is not None
+
+
+def test_a_cluster_that_ended_itself_is_recorded_with_its_reason(
+    store, bucket, fleet, plan, workshop
+):
+    fleet.acquire(plan, 100.0)
+    workshop.made[0]._until = 0.0
+    fleet.rest()
+    [record] = cluster_records(store, bucket)
+    assert record.state == "failed"
+    assert record.checked == "no process is left; it ended itself: its lease was not renewed"
+
+
+def test_without_capacity_the_cluster_is_returned_at_once(store, bucket, fleet, plan, workshop):
+    raised = fleet.acquire(plan, 100.0)
+    workshop.made[0]._capacity = 0
+    workshop.made[0]._add_node()
+    with pytest.raises(NoCapacity, match="phase node: no_capacity: all 0 nodes are taken"):
+        fleet.check_start(None, 101.0)
+    fleet.release(101.0)
+    assert fleet.idle_too_long(101.0)
+    fleet.rest()
+    assert raised.cluster.leftovers() == []
+
+
+def test_a_start_that_does_not_end_is_an_error_and_one_that_did_is_not(fleet, plan):
+    fleet.deadlines = Deadlines(node_s=10)
+    fleet.acquire(plan, 100.0)
+    fleet.check_start(None, 110.0)
+    fleet.check_start(105.0, 999.0)
+    with pytest.raises(StartFailed, match="phase node: no node came within 10 s"):
+        fleet.check_start(None, 111.0)
+
+
+def test_a_drain_is_covered_by_a_last_lease(store, bucket, fleet, plan, renewals):
+    fleet.acquire(plan, 100.0)
+    fleet.rest()
+    assert renewals == [60.0 + 30.0 + 60.0]
+
+
+def test_nodes_whose_head_has_died_are_not_kept_for_the_idle_window(
+    store, bucket, fleet, plan, workshop
+):
+    fleet.acquire(plan, 100.0)
+    workshop.made[0]._add_node()
+    workshop.made[0]._alive = False
+    fleet.release(110.0)
+    assert fleet.idle_too_long(110.0)
+    fleet.rest()
+    [record] = cluster_records(store, bucket)
+    assert (len(record.nodes), record.checked) == (1, "no process is left")
+    assert record.nodes[0].gone_at is not None

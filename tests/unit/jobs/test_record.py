@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from jobs.addresses import JobPaths
-from jobs.errors import Conflict, IllegalMove, NotFound
-from jobs.record import ATTEMPTS, Record, RecordFile, claimed
+from jobs.errors import Conflict, IllegalMove, NotFound, StoreUnavailable
+from jobs.record import ATTEMPTS, WRITES_KEPT, Record, RecordFile, claimed
 from jobs.states import MOVES, State, check_move
 
 WAY = [State.QUEUED, State.PLANNING, State.PROVISIONING, State.RUNNING, State.FINALIZING]
@@ -22,7 +22,7 @@ def record(**changes: object) -> Record:
 
 @pytest.fixture
 def file(store, bucket) -> RecordFile:
-    file = RecordFile(store, JobPaths.of(bucket, "j"))
+    file = RecordFile(store, JobPaths.of(bucket, "j"), sleep=lambda s: None)
     file.create(record())
     return file
 
@@ -107,7 +107,7 @@ def test_a_change_that_lost_a_race_is_applied_to_the_newer_record(file):
 
 def test_a_change_that_changes_nothing_writes_nothing(file, store, bucket):
     before = store.look(JobPaths.of(bucket, "j").record).etag
-    assert file.change(lambda old: old) == record()
+    assert file.change(lambda old: old) == file.load()
     assert store.look(JobPaths.of(bucket, "j").record).etag == before
 
 
@@ -117,7 +117,7 @@ def test_a_change_that_always_loses_gives_up(file):
         file.change(lambda _: newer)
         return old.model_copy(update={"owner": "me"})
 
-    with pytest.raises(Conflict, match=f"{ATTEMPTS} times"):
+    with pytest.raises(StoreUnavailable, match=f"{ATTEMPTS} times"):
         file.change(change)
 
 
@@ -146,3 +146,87 @@ def test_a_job_whose_lease_ran_out_is_taken_over():
 def test_a_job_that_has_ended_is_never_claimed():
     done = record(state=State.COMPLETED)
     assert claimed(done, "me", 1.0, 30.0) == done
+
+
+class Lossy:
+    """A store whose next conditional write takes effect and is then told as `error`."""
+
+    def __init__(self, store):
+        self._store = store
+        self.error: Exception | None = None
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def replace(self, *arguments):
+        etag = self._store.replace(*arguments)
+        self._fail()
+        return etag
+
+    def create(self, *arguments):
+        etag = self._store.create(*arguments)
+        self._fail()
+        return etag
+
+    def _fail(self):
+        error, self.error = self.error, None
+        if error:
+            raise error
+
+
+@pytest.fixture
+def lossy(store) -> Lossy:
+    return Lossy(store)
+
+
+@pytest.fixture
+def lossy_file(lossy, bucket, file) -> RecordFile:
+    lossy.error = Conflict("changed by somebody else")
+    return RecordFile(lossy, JobPaths.of(bucket, "j"), sleep=lambda s: None)
+
+
+def test_a_move_whose_answer_was_lost_is_not_made_again(file, lossy_file):
+    way = [State.PLANNING, State.PROVISIONING]
+    for state in way:
+        file.change(lambda old, state=state: old.moved(state, 1.0))
+    assert lossy_file.change(lambda old: old.moved(State.RUNNING, 2.0)).state is State.RUNNING
+    assert file.load().entered["running"] == 2.0
+
+
+def test_a_claim_whose_answer_was_lost_is_one_claim(file, lossy_file):
+    assert lossy_file.change(lambda old: claimed(old, "me", 0.0, 30.0)).epoch == 1
+    assert file.load().epoch == 1
+
+
+def test_a_lost_answer_is_found_under_what_others_wrote_since(file, lossy, bucket):
+    class Overtaken(Lossy):
+        def _fail(self):
+            if self.error:
+                file.change(lambda old: old.model_copy(update={"cancel_requested": True}))
+            super()._fail()
+
+    store = Overtaken(lossy)
+    store.error = Conflict("changed by somebody else")
+    mine = RecordFile(store, JobPaths.of(bucket, "j"), sleep=lambda s: None)
+    found = mine.change(lambda old: old.model_copy(update={"shards": old.shards + 1}))
+    assert (found.shards, found.cancel_requested) == (1, True)
+
+
+def test_a_first_record_whose_answer_was_lost_is_ones_own(lossy, bucket):
+    lossy.error = Conflict("changed by somebody else")
+    file = RecordFile(lossy, JobPaths.of(bucket, "new"))
+    assert file.create(record(job_id="new")) is True
+    assert file.create(record(job_id="new", created_at=2.0)) is False
+
+
+def test_old_records_without_ids_of_writes_are_read(file, store, bucket):
+    path = JobPaths.of(bucket, "j").record
+    plain = record().model_dump_json(exclude={"writes"}).encode()
+    store.write(path, plain)
+    assert file.change(lambda old: old.model_copy(update={"shards": 2})).shards == 2
+
+
+def test_a_record_keeps_the_ids_of_its_latest_writes_alone(file):
+    for shards in range(1, 20):
+        file.change(lambda old, shards=shards: old.model_copy(update={"shards": shards}))
+    assert len(file.load().writes) == WRITES_KEPT

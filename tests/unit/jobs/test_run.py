@@ -105,14 +105,14 @@ def test_the_success_marker_is_written_after_all_that_it_vouches_for(
     store, bucket, controller, submitted, put_pictures, monkeypatch
 ):
     before = []
-    write = store.write
+    create = store.create
 
     def watched(address, *rest, **more):
         if address.name == "_SUCCESS":
             before.extend(found.address.name for found in store.list(Address(bucket, "results/")))
-        return write(address, *rest, **more)
+        return create(address, *rest, **more)
 
-    monkeypatch.setattr(store, "write", watched)
+    monkeypatch.setattr(store, "create", watched)
     put_pictures(2)
     submitted()
     controller().once()

@@ -6,7 +6,7 @@ import pytest
 
 from jobs.addresses import Address, JobPaths
 from jobs.fleet import cluster_records
-from jobs.order import Attempt
+from jobs.order import Attempt, Marker
 from jobs.queue import queued
 from jobs.record import RecordFile
 from jobs.states import State
@@ -72,7 +72,8 @@ def test_rows_that_were_tampered_with_fail_the_job_and_are_left_out(
 ):
     def tamper(paths, epoch):
         status = workshop.work_shards(paths, epoch)
-        store.write(paths.rows_of(1), store.read(paths.rows_of(1)).replace(b"ok", b"OK"))
+        rows = paths.rows / Marker.model_validate_json(store.read(paths.marker_of(1))).file
+        store.write(rows, store.read(rows).replace(b"ok", b"OK"))
         return status
 
     workshop.before = tamper

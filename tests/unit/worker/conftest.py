@@ -93,7 +93,12 @@ class Shard:
         return asyncio.run(run())
 
     def rows(self) -> list[Row]:
-        return list(read_rows(self.store.read(self.paths.rows_of(0))))
+        return list(read_rows(self.body()))
+
+    def body(self) -> bytes:
+        """The rows file that the shard's marker names."""
+        marker = Marker.model_validate_json(self.store.read(self.paths.marker_of(0)))
+        return self.store.read(self.paths.rows / marker.file)
 
     def written(self) -> list[str]:
         return [found.address.key for found in self.store.list(self.paths.root)]

@@ -98,7 +98,8 @@ def test_what_trying_again_does_not_change_is_asked_once(problem, code, retryabl
 def test_every_error_of_a_store_has_a_code():
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     concrete = [k for k in kinds if issubclass(k, ZeroshiftError) and not k.__subclasses__()]
-    for kind in [k for k in concrete if not issubclass(k, UserError)]:
+    writing = (UserError, errors.RowsSpooled)  # no error of reading an object
+    for kind in [k for k in concrete if not issubclass(k, writing)]:
         assert failed(FailingStore(*[kind("x")] * ATTEMPTS)).code
 
 

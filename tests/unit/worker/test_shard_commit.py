@@ -65,7 +65,7 @@ class Recorder:
     def __init__(self, store: Store, fails_at: str = "never") -> None:
         self._store, self._fails_at = store, fails_at
         self.written: list[str] = []
-        self.read = store.read
+        self.read, self.read_tagged = store.read, store.read_tagged
 
     def write(self, address: Address, *rest: Any) -> None:
         if self._fails_at in address.key:
@@ -73,12 +73,17 @@ class Recorder:
         self.written.append(address.key)
         self._store.write(address, *rest)
 
+    def create(self, address: Address, *rest: Any) -> str:
+        self.written.append(address.key)
+        return self._store.create(address, *rest)
+
 
 def test_the_marker_is_written_after_the_rows(shard, engine, picture):
     shard.put([picture(1)])
     recorder = Recorder(shard.store)
     shard.work(engine(), recorder)
-    assert recorder.written == [shard.paths.rows_of(0).key, shard.paths.marker_of(0).key]
+    rows = shard.paths.rows_of_attempt(0, 2, 3).key
+    assert recorder.written == [rows, shard.paths.marker_of(0).key]
 
 
 def test_rows_that_could_not_be_written_have_no_marker(shard, engine, picture):
@@ -92,7 +97,7 @@ def test_rows_that_could_not_be_written_have_no_marker(shard, engine, picture):
 def test_the_markers_digest_is_that_of_the_rows_as_they_lie(shard, engine, picture):
     shard.put([picture(1), b"x"])
     marker = shard.work(engine())
-    body = shard.store.read(shard.paths.rows_of(0))
+    body = shard.body()
     stored = Marker.model_validate_json(shard.store.read(shard.paths.marker_of(0)))
     assert stored == marker
     assert marker.digest == hashlib.sha256(body).hexdigest()
