@@ -84,7 +84,7 @@ class Controller:
         try:
             with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
                 self._beat()
-                while self.look():
+                while self.look() or self._later():
                     pass
         finally:
             self.leave()
@@ -96,6 +96,21 @@ class Controller:
             if self.run(job_id) is not None:
                 return True
         return False
+
+    def _later(self) -> bool:
+        """Wait a little for a job that waits after a setback; False when there is none."""
+        records = [self._load(job) for job in queued(self._store, self._settings.bucket)]
+        waits = [each.not_before - self._clock() for each in records if each and not each.owner]
+        if not any(wait > 0 for wait in waits):
+            return False
+        time.sleep(min(self._settings.poll_s, max(waits)))
+        return True
+
+    def _load(self, job_id: str) -> Record | None:
+        try:
+            return RecordFile(self._store, JobPaths.of(self._settings.bucket, job_id)).load()
+        except NotFound:
+            return None
 
     def _take_batches(self) -> None:
         try:

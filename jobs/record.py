@@ -85,6 +85,8 @@ class Record(_Noun):
     labels: dict[str, str] = {}
     checked: tuple[Checked, ...] = ()
     writes: tuple[str, ...] = ()
+    setbacks: tuple[str, ...] = ()
+    not_before: float = 0.0
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
         """This record in another state; `IllegalMove` when the table does not allow it."""
@@ -153,9 +155,10 @@ def _signed(record: Record, write: str) -> Record:
 
 
 def claimed(record: Record, owner: str, now: float, lease_s: float) -> Record:
-    """The record under a new claim, or as it is when the job is ended or somebody's lease holds."""
+    """The record under a new claim; or as it is when the job is ended, somebody's lease holds, or
+    it waits after a setback."""
     free = record.owner in ("", owner) or record.lease_until < now
-    if record.state.ended or not free:
+    if record.state.ended or not free or record.not_before > now:
         return record
     return record.model_copy(
         update={"owner": owner, "epoch": record.epoch + 1, "lease_until": now + lease_s}

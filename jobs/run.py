@@ -18,6 +18,7 @@ from jobs.account import Tenancy, write_ledger, write_receipt
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.close import Closing, Totals, read_markers
+from jobs.commonest import commonest
 from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, Raised
 from jobs.history import remember
@@ -29,9 +30,12 @@ from jobs.orders import make_order
 from jobs.pin import pin
 from jobs.planning import plan_for
 from jobs.queue import dequeue
+from jobs.reachable import check_reachable
 from jobs.record import Counts, Record, RecordFile
 from jobs.residency import residency_gate
+from jobs.setbacks import Setback, wait_s
 from jobs.settings import Settings
+from jobs.stall import check_stall
 from jobs.states import State
 from jobs.submission import load_manifest
 
@@ -76,8 +80,10 @@ class JobRun:
             self.end(stop.state, stop.reason)
         except TemporaryError:
             raise  # lost to another controller, or the store is away: nothing more can be written
-        except (ZeroshiftError, ClusterError) as error:
+        except ZeroshiftError as error:
             self.end(State.FAILED, str(error))
+        except (Setback, ClusterError) as fault:
+            self.set_back(str(fault))
         except KeyboardInterrupt:
             self.hand_back()
             raise
@@ -85,15 +91,29 @@ class JobRun:
             self.fleet.release(self.clock(), keep_logs=self.record.state is State.FAILED)
         return self.record
 
-    def hand_back(self) -> None:
+    def set_back(self, reason: str) -> None:
+        """Back to the queue after a fault of infrastructure; the end, when there were too many."""
+        before = self.record.setbacks
+        if len(before) >= self.settings.max_setbacks:
+            more = f" (after {len(before)} setbacks: {'; '.join(before)})" if before else ""
+            self.end(State.FAILED, f"{reason}{more}")
+            return
+        self.hand_back(
+            f"set back: {reason}",
+            setbacks=(*before, reason),
+            not_before=self.clock() + wait_s(len(before)),
+        )
+        self.fleet.rest()
+
+    def hand_back(self, reason: str = "handed back", **changes: object) -> None:
         """Give the claim up: whoever claims the job next goes on from its committed shards.
 
         The node time goes into the ledger; the job's receipt will tell of its last cluster alone.
         """
         if self.raised is not None:
             self.fleet.settle_with(partial(self.write_off, self.tenancy(), self.raised))
-        self.move(State.QUEUED, "handed back")
-        self.change(owner="", lease_until=0.0)
+        self.move(State.QUEUED, reason)
+        self.change(owner="", lease_until=0.0, **changes)
 
     def write_off(self, tenancy: Tenancy, raised: Raised, until: float) -> None:
         write_ledger(self.store, self.settings.bucket, tenancy, raised.record, until)
@@ -112,6 +132,7 @@ class JobRun:
             if total == 0:
                 raise JobFailed("there are no inputs")
             self.change(counts=Counts(total=total), shards=shards, offer=snapshot(plan.offer))
+        check_reachable(self.store, self.paths, self.record.shards, self.settings.max_denied)
         limits = PictureLimits(**self.settings.pictures.model_dump())
         order = make_order(self.record, manifest, plan, limits)
         self.store.write(self.paths.order, order.model_dump_json(indent=1).encode())
@@ -145,8 +166,11 @@ class JobRun:
             self.observe(limits)
         finally:
             self.raised.cluster.stop(process)
-        if process.poll() != 0:
-            raise JobFailed(self._why(process.poll()))
+        status = process.poll()
+        if status != 0 and self.attempt().error is None:
+            raise Setback(f"the driver ended with status {status}; its log: {self.raised.log}")
+        if status != 0:
+            raise JobFailed(str(self.attempt().error))
 
     def _wait(self, process: WorkerProcess) -> int | None:
         try:
@@ -169,10 +193,27 @@ class JobRun:
             raise Stopped(State.CANCELLED, "cancelled by the user")
         stop = limits.exceeded(counts, cost, self.clock())
         if stop is not None:
-            raise Stopped(*stop)
+            raise Stopped(stop[0], self._explained(*stop))
         if not self.raised.cluster.alive():
-            raise JobFailed("the head of the cluster ended")
-        self.fleet.check_start(self.attempt().ready_at, self.clock())
+            raise Setback(self.raised.cluster.end_reason() or "the head of the cluster ended")
+        ready_at = self.attempt().ready_at
+        self.fleet.check_start(ready_at, self.clock())
+        self._check_stall(ready_at)
+
+    def _explained(self, state: State, reason: str) -> str:
+        """A hopeless job's reason, with what went wrong most."""
+        if state is not State.FAILED:
+            return reason
+        common = commonest(self.store, self.paths, self.markers)
+        return f"{reason}; commonest: {common}" if common else reason
+
+    def _check_stall(self, ready_at: float | None) -> None:
+        assert self.raised is not None, "only a raised cluster can stall"
+        if ready_at is not None:
+            last = max((marker.ended_at for marker in self.markers.values()), default=ready_at)
+            idle_s = self.clock() - max(last, ready_at)
+            dump = self.paths.root / f"stalls/{self.epoch:05d}.txt"
+            check_stall(self.store, dump, self.raised.log, idle_s, self.settings.stall_s)
 
     def tenancy(self, done_at: float | None = None) -> Tenancy:
         assert self.raised is not None, "only a raised cluster has tenants"
@@ -183,11 +224,6 @@ class JobRun:
             return Attempt.model_validate_json(self.store.read(self.paths.attempt(self.epoch)))
         except ZeroshiftError:
             return Attempt(epoch=self.epoch)
-
-    def _why(self, status: int | None) -> str:
-        assert self.raised is not None, "only a raised cluster has a log"
-        told = self.attempt().error
-        return told or f"the worker ended with status {status}; its log: {self.raised.log}"
 
     def close(self) -> None:
         """Write reconciled results and receipt, then the success marker."""

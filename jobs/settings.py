@@ -95,6 +95,26 @@ class Settings(BaseSettings):
         description="Seconds after which a cluster ends itself whatever it does, in the middle of "
         "a job too: the most that a fault of ours can cost. One past half of it takes no new job.",
     )
+    max_setbacks: int = Field(
+        default=3,
+        ge=0,
+        description="Faults of infrastructure that a job survives: a head that ended, a driver "
+        "that was killed, a start that failed, a stall. It then waits 5, 20, 80 s and goes on from "
+        "its committed shards. 0 fails it at the first.",
+    )
+    stall_s: float = Field(
+        default=1800.0,
+        gt=0,
+        description="Seconds without a committed shard, once the engine answers, that count as a "
+        "stall. Raise it when one shard takes longer, or make shards smaller.",
+    )
+    max_denied: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of a sample of the inputs that may be denied to us before the job fails "
+        "without a cluster.",
+    )
     shard_size: int | None = Field(
         default=None,
         ge=1,

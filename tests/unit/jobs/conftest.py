@@ -44,6 +44,7 @@ from worker.shard import ShardRun, Tools
 def make_settings(store: Store, bucket: str, tmp_path: Path) -> Callable[..., Settings]:
     def make(usd_per_hour: str = "3.60", **changes: Any) -> Settings:
         common = {"bucket": bucket, "endpoint_url": store.options.endpoint_url, "poll_s": 0.01}
+        common["max_setbacks"] = 0  # a fault ends the job at once, but where it is tested
         local = LocalOffer(usd_per_hour=Decimal(usd_per_hour))
         return Settings(**{**common, "work_dir": tmp_path, "local": local, **changes})
 
