@@ -4,12 +4,13 @@ A group keeps its pictures in the order in which they were pinned, and groups st
 first picture stood.
 """
 
-import re
 from collections.abc import Callable, Iterable
 
 from jobs.addresses import Address
+from jobs.errors import ManifestError
 from jobs.manifest_inputs import GroupBy, Inputs
 from jobs.order import Fault, PinnedInput, PinnedObject
+from jobs.patterns import TooSlow, search
 
 NameOf = Callable[[PinnedInput], str | None]
 
@@ -36,7 +37,7 @@ def _naming(group_by: str | GroupBy) -> NameOf:
     if group_by.field is not None:
         field = group_by.field
         return lambda pinned: _text(pinned.fields.get(field))
-    pattern = re.compile(group_by.pattern or "")
+    pattern = group_by.pattern or ""
     return lambda pinned: _matched(pattern, Address.parse(pinned.address).key)
 
 
@@ -44,8 +45,11 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _matched(pattern: re.Pattern[str], key: str) -> str | None:
-    found = pattern.search(key)
+def _matched(pattern: str, key: str) -> str | None:
+    try:
+        found = search(pattern, key)
+    except TooSlow as error:
+        raise ManifestError(f"inputs.group_by: {error}") from error
     return None if found is None else found.group(1)
 
 

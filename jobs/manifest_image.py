@@ -6,16 +6,20 @@ from pydantic import Field, model_validator
 
 from jobs.parts import Part
 
+MOST_PIXELS, MOST_TOKENS = 10**10, 10**6  # above every model; the planner counts no further
 DETAIL_TOKENS = {"low": 256, "auto": 1280}
 
 
 class ImageOptions(Part):
     """Bounds on a picture as the model sees it; null leaves it to the model."""
 
-    min_pixels: int | None = Field(default=None, ge=1)
-    max_pixels: int | None = Field(default=None, ge=1)
+    min_pixels: int | None = Field(default=None, ge=1, le=MOST_PIXELS)
+    max_pixels: int | None = Field(default=None, ge=1, le=MOST_PIXELS)
     tokens: int | None = Field(
-        default=None, ge=1, description="The most tokens that a picture may take."
+        default=None,
+        ge=1,
+        le=MOST_TOKENS,
+        description="The most tokens that a picture may take.",
     )
     detail: Literal["low", "auto", "high"] | None = Field(
         default=None,

@@ -58,6 +58,8 @@ def _by_table(schema: dict[str, Any]) -> Iterator[Finding]:
     for path, node in nodes(schema):
         for keyword in _not_forced(node):
             yield _ignored(json_path(path), keyword)
+        if node.get("enum") == []:
+            yield Finding(json_path(path), "enum", "refused", "no value is allowed")
         reference = node.get("$ref")
         if isinstance(reference, str) and not reference.startswith("#"):
             text = f"{reference!r} is outside the schema, and nothing is fetched"

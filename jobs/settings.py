@@ -131,9 +131,9 @@ class Settings(BaseSettings):
     jurisdiction: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z]{2}$",
-        description="Where you are, as two letters: EU for a country of the European Union, else "
-        "US and so on. Licences that exclude a jurisdiction are held against it. Not set: models "
-        "under such a licence are refused.",
+        description="Where you are, as two letters: EU or the code of a country, such as DE or "
+        "US; members of the European Union count as EU. Licences that exclude a jurisdiction are "
+        "held against it. Not set: models under such a licence are refused.",
         json_schema_extra=example("EU"),
     )
     offers: OwnOffers = Field(

@@ -134,8 +134,9 @@ def _known_gpu(name: str) -> str:
 
 
 GpuName = Annotated[str, AfterValidator(_known_gpu)]
-Usd = Annotated[Decimal, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
+MONTH_S = 31 * 24 * 3600
+Usd = Annotated[Decimal, Field(gt=0, le=10**6)]
+Count = Annotated[int, Field(ge=1, le=10**6)]
 
 
 class OwnOffer(Group):
@@ -158,9 +159,8 @@ class OwnOffer(Group):
         description="GPU by its name in the catalogue. Not set: a node without GPUs.",
         json_schema_extra=example("H100"),
     )
-    gpus: int | None = Field(
+    gpus: Count | None = Field(
         default=None,
-        ge=1,
         description="GPUs of a node at this price. Not set: 1, or none without a gpu.",
         json_schema_extra=example(8),
     )
@@ -183,16 +183,22 @@ class OwnOffer(Group):
     )
     spot_usd_per_hour: Usd | None = Field(default=None, description="The same, for spot capacity.")
     granularity_s: int | None = Field(
-        default=None, ge=1, description="Seconds of one billing step: 1, 60 or 3600 as a rule."
+        default=None,
+        ge=1,
+        le=MONTH_S,
+        description="Seconds of one billing step: 1, 60 or 3600 as a rule.",
     )
     minimum_s: int | None = Field(
-        default=None, ge=0, description="Seconds that are billed at least for each node."
+        default=None,
+        ge=0,
+        le=MONTH_S,
+        description="Seconds that are billed at least for each node.",
     )
     async_discount: Decimal | None = Field(
         default=None, ge=0, lt=1, description="Share off the price for work that may wait."
     )
     egress_usd_per_gb: Decimal | None = Field(
-        default=None, ge=0, description="USD for a GB that leaves the provider's network."
+        default=None, ge=0, le=10**6, description="USD for a GB that leaves the provider's network."
     )
     cpus: Count | None = Field(default=None, description="CPUs of one node.")
     max_nodes: int = Field(

@@ -28,7 +28,10 @@ class WorstCase:
 def worst_case(schema: dict[str, Any]) -> WorstCase:
     """The longest answer that `schema` allows."""
     found = WorstCase()
-    found.tokens = _Counting(schema, found).longest(schema, (), ())
+    try:
+        found.tokens = _Counting(schema, found).longest(schema, (), ())
+    except RecursionError:  # hundreds of references, each within the last
+        found = WorstCase(UNBOUNDED, [("$", "an end to its nesting")])
     return found
 
 
@@ -41,13 +44,14 @@ def default_max_tokens(schema: dict[str, Any]) -> int:
 class _Counting:
     whole: dict[str, Any]
     found: WorstCase
+    counted: dict[str, int] = field(default_factory=dict)  # by reference: each is followed once
 
     def longest(self, node: Any, path: Path, through: tuple[str, ...]) -> int:
         if not isinstance(node, dict) or not node:
             return self._endless(path, "type")
         if "enum" in node or "const" in node:
             values = node.get("enum", [node.get("const")])
-            return max(len(json.dumps(value)) for value in values)
+            return max((len(json.dumps(value)) for value in values), default=0)
         if "$ref" in node:
             return self._referred(str(node["$ref"]), path, through)
         for name in ("anyOf", "oneOf", "allOf"):
@@ -116,7 +120,10 @@ class _Counting:
     def _referred(self, reference: str, path: Path, through: tuple[str, ...]) -> int:
         if reference in through:
             return self._endless(path, "an end to its recursion")
-        return self.longest(referred(reference, self.whole), path, (*through, reference))
+        if reference not in self.counted:
+            inner = referred(reference, self.whole)
+            self.counted[reference] = self.longest(inner, path, (*through, reference))
+        return self.counted[reference]
 
     def _endless(self, path: Path, missing: str, counted: int = UNBOUNDED) -> int:
         place = (json_path(path), missing)

@@ -1,12 +1,14 @@
 """Is the answer what was asked for? Strict JSON, whole, and valid by an independent validator."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError
+from jsonschema.validators import extend
 from referencing import Registry
 
 from jobs.errors import UserError
+from jobs.patterns import TooSlow, search
 from jobs.strict_json import load_strict
 from worker.circles import refuses, runs_in_circles, runs_in_white_space
 from worker.engines.grammar import FENCE
@@ -15,6 +17,20 @@ from worker.errors import CheckError
 NO_FETCHING: Registry[Any] = Registry()  # the default one would fetch a remote $ref
 MOST_NESTED = 64  # levels; what reads the rows recurses, and no honest answer is deeper
 CIRCLES = "the answer says the same over and over"
+
+
+def _has_pattern(validator: Any, pattern: str, text: Any, schema: Any) -> Iterator[ValidationError]:
+    """The keyword `pattern`, with an end."""
+    if not isinstance(text, str):
+        return
+    try:
+        if search(pattern, text) is None:
+            yield ValidationError(f"{text[:200]!r} does not match {pattern!r}")
+    except TooSlow as error:
+        yield ValidationError(str(error))
+
+
+_Validator = extend(Draft202012Validator, {"pattern": _has_pattern})
 GIVEN_UP = ("abort", "error")
 
 
@@ -81,9 +97,7 @@ def _inside(value: Any) -> Iterable[Any]:
 
 def _violation(answer: Any, schema: dict[str, Any]) -> str | None:
     try:
-        problem = next(
-            iter(Draft202012Validator(schema, registry=NO_FETCHING).iter_errors(answer)), None
-        )
+        problem = next(iter(_Validator(schema, registry=NO_FETCHING).iter_errors(answer)), None)
     except Exception as error:  # the validator raises anything on numbers and schemas beyond it
         return f"can't be checked: {type(error).__name__}: {error}"
     return None if problem is None else f"{problem.json_path}: {problem.message}"

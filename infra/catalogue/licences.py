@@ -9,6 +9,14 @@ from infra.catalogue.loading import read_rows
 
 FILE = "licences.json"
 UNKNOWN = "unknown"
+EU = "eu"
+# Who names one of its members means the union as well. As of 2026-11-30.
+MEMBERS = frozenset(
+    {
+        *("at", "be", "bg", "cy", "cz", "de", "dk", "ee", "el", "es", "fi", "fr", "gr", "hr"),
+        *("hu", "ie", "it", "lt", "lu", "lv", "mt", "nl", "pl", "pt", "ro", "se", "si", "sk"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,10 @@ class Licence:
         return self.commercial is False
 
     def excludes(self, jurisdiction: str) -> bool:
-        return jurisdiction.casefold() in self.excluded_jurisdictions
+        """Whether it grants nothing there; a member of the European Union is in the union."""
+        named = jurisdiction.casefold()
+        around = {named, EU} if named in MEMBERS else {named}
+        return not around.isdisjoint(self.excluded_jurisdictions)
 
 
 @cache

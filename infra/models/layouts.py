@@ -22,6 +22,7 @@ QWEN2_PIXELS, QWEN3_PIXELS = (3136, 12845056), (65536, 16777216)
 WRAPPER = 2  # the tokens that begin and end a picture
 PINPOINTS = [[384 * high, 384 * wide] for high in range(1, 7) for wide in range(1, 7)]
 MINICPM_DECODERS: dict[str, DecoderKind] = {"2.6": "qwen2", "4.5": "qwen3"}
+MOST_SIDE, MOST_TILES = 10**5, 1024  # of a tile in pixels, and of a picture: far above any real
 MLLAMA_EXTRA_ROWS = 8  # of the input embedding, for the picture's own token
 
 
@@ -105,11 +106,13 @@ def _qwen_image(encoder: Encoder, processor: Section, pixels: tuple[int, int]) -
 def _internvl_chat(config: Section, _processor: Section) -> Parts:
     """OpenGVLab's own layout, which needs the code that comes with it."""
     vision = config.needed_section("vision_config")
-    tile = config.whole("force_image_size", default=vision.square("image_size"))
+    tile = config.whole(
+        "force_image_size", most=MOST_SIDE, default=vision.square("image_size", most=MOST_SIDE)
+    )
     dynamic = config.flag("dynamic_image_size", default=False)
     if dynamic:
         config.expect("use_thumbnail", True)
-    most = config.whole("max_dynamic_patch") if dynamic else 1
+    most = config.whole("max_dynamic_patch", most=MOST_TILES) if dynamic else 1
     text = config.needed_section("llm_config")
     return _internvl(config, vision, text, tile, most, remote_code=True)
 
@@ -117,8 +120,8 @@ def _internvl_chat(config: Section, _processor: Section) -> Parts:
 def _internvl_hf(config: Section, processor: Section) -> Parts:
     """transformers' own layout of the same weights."""
     vision = config.needed_section("vision_config")
-    tile = vision.square("image_size", default=448)
-    most = processor.whole("max_patches", default=12)
+    tile = vision.square("image_size", default=448, most=MOST_SIDE)
+    most = processor.whole("max_patches", default=12, most=MOST_TILES)
     return _internvl(config, vision, config.needed_section("text_config"), tile, most)
 
 
@@ -153,7 +156,7 @@ def _llava_onevision(config: Section, _processor: Section) -> Parts:
     config.expect("vision_aspect_ratio", "anyres_max_9", default="anyres_max_9")
     config.expect("image_grid_pinpoints", PINPOINTS, default=PINPOINTS)
     vision, text = config.needed_section("vision_config"), config.needed_section("text_config")
-    encoder = _plain_encoder("siglip", vision, vision.square("image_size"))
+    encoder = _plain_encoder("siglip", vision, vision.square("image_size", most=MOST_SIDE))
     tokens = (encoder.image // encoder.patch) ** 2
     image = ImageRule("anyres", tile=encoder.image, tile_tokens=tokens, most_tiles=9)
     return Parts(decoder_of(text, kind_of(text), is_tied_anywhere(config)), encoder, image)
@@ -165,9 +168,13 @@ def _minicpmv(config: Section, processor: Section) -> Parts:
     if kind is None:
         allowed = ", ".join(MINICPM_DECODERS)
         raise config.refused("version", f"is {version or 'missing'}; allowed: {allowed}")
-    tile = processor.whole("scale_resolution", default=config.square("image_size", default=448))
+    tile = processor.whole(
+        "scale_resolution",
+        most=MOST_SIDE,
+        default=config.square("image_size", default=448, most=MOST_SIDE),
+    )
     encoder = _plain_encoder("minicpm", config.needed_section("vision_config"), tile)
-    most = processor.whole("max_slice_nums", default=9)
+    most = processor.whole("max_slice_nums", default=9, most=MOST_TILES)
     tokens = config.whole("query_num", default=64)
     image = ImageRule("minicpm", tile=tile, tile_tokens=tokens, most_tiles=most)
     decoder = decoder_of(config, kind, is_tied(config))
@@ -176,10 +183,10 @@ def _minicpmv(config: Section, processor: Section) -> Parts:
 
 def _mllama(config: Section, _processor: Section) -> Parts:
     vision, text = config.needed_section("vision_config"), config.needed_section("text_config")
-    tile = vision.square("image_size")
+    tile = vision.square("image_size", most=MOST_SIDE)
     encoder = _plain_encoder("mllama", vision, tile)
     tokens = (tile // encoder.patch) ** 2 + 1  # one of its own for the tile
-    most = vision.whole("max_num_tiles", default=4)
+    most = vision.whole("max_num_tiles", default=4, most=MOST_TILES)
     image = ImageRule("cross_attention", tile=tile, tile_tokens=tokens, most_tiles=most)
     cross = text.length("cross_attention_layers")
     decoder = decoder_of(text, "llama", is_tied(config), cross, MLLAMA_EXTRA_ROWS)

@@ -15,6 +15,7 @@ from infra.models.sources import Reader
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 OUTPUT_HEAD = "lm_head.weight"
 PREFIX_BYTES = 8
+MOST_STORED_BYTES = 2**63
 MOST_HEADER_BYTES = 100_000_000  # the format's own limit
 
 
@@ -29,7 +30,11 @@ def stored_numbers(reader: Reader, name: str, number_bytes: int | None = None) -
     if index is None:
         return _numbers_in(reader, name, [SINGLE])
     metadata = index.section("metadata")
-    if number_bytes and metadata and (size := metadata.optional("total_size")):
+    if (
+        number_bytes
+        and metadata
+        and (size := metadata.optional("total_size", most=MOST_STORED_BYTES))
+    ):
         return size // number_bytes
     files = index.needed_section("weight_map").values.values()
     return _numbers_in(reader, name, sorted({str(file) for file in files}))
@@ -63,7 +68,7 @@ def _header(reader: Reader, name: str, file: str) -> dict[str, Any] | None:
     start = reader.read(file, PREFIX_BYTES + length) or b""
     try:
         header = json.loads(start[PREFIX_BYTES:])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _refused(name, file, "has a broken header") from error
     if not isinstance(header, dict):
         raise _refused(name, file, "has a broken header")
@@ -74,7 +79,7 @@ def _header(reader: Reader, name: str, file: str) -> dict[str, Any] | None:
 def _numbers(row: Any, name: str, tensor: str) -> int:
     try:
         return math.prod(int(side) for side in row["shape"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _refused(name, tensor, "has no shape in its header") from error
 
 

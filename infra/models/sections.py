@@ -7,6 +7,8 @@ from typing import Any
 from infra.errors import PlanRefused
 from infra.models.sources import Reader
 
+MOST = 10**10  # of a dimension: far above any real one, far below where a count takes for ever
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -32,16 +34,16 @@ class Section:
                 return found
         raise self.refused(" or ".join(keys), "is missing; allowed: an object")
 
-    def whole(self, *keys: str, default: int | None = None) -> int:
+    def whole(self, *keys: str, default: int | None = None, most: int = MOST) -> int:
         """The whole number above 0 under the first of `keys` that is there, else `default`."""
-        found = self.optional(*keys)
+        found = self.optional(*keys, most=most)
         if found is not None:
             return found
         if default is None:
             raise self.refused(" or ".join(keys), "is missing; allowed: a whole number above 0")
         return default
 
-    def optional(self, *keys: str) -> int | None:
+    def optional(self, *keys: str, most: int = MOST) -> int | None:
         """As `whole`; None when none of `keys` is there."""
         for key in keys:
             value = self.values.get(key)
@@ -49,15 +51,17 @@ class Section:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise self.refused(key, f"is {_shown(value)}; allowed: a whole number above 0")
+            if value > most:
+                raise self.refused(key, f"is {_shown(value)}; allowed: up to {most:,}")
             return value
         return None
 
-    def square(self, key: str, default: int | None = None) -> int:
+    def square(self, key: str, default: int | None = None, most: int = MOST) -> int:
         """A side that files also write as a pair of equal sides."""
         value = self.values.get(key)
         if isinstance(value, list) and len(value) == 2 and value[0] == value[1]:
-            return Section(self.place, {key: value[0]}, self.path).whole(key)
-        return self.whole(key, default=default)
+            return Section(self.place, {key: value[0]}, self.path).whole(key, most=most)
+        return self.whole(key, default=default, most=most)
 
     def flag(self, key: str, default: bool) -> bool:
         value = self.values.get(key)

@@ -63,12 +63,11 @@ def quote(request: Request, limits: Limits, offers: Sequence[Offer], today: date
 
 def wanted_gpus(names: Sequence[str]) -> set[str]:
     """Names in the catalogue of the kinds that are asked for; empty is every kind."""
-    if ANY in names:
-        return set()
     try:
-        return {find_gpu(name).name for name in names or USUAL_GPUS}
+        found = {find_gpu(name).name for name in names or USUAL_GPUS if name.casefold() != ANY}
     except UnknownGpu as error:
         raise PlanRefused(f"gpu: {error}") from error
+    return set() if ANY in map(str.casefold, names) else found
 
 
 def _unasked(offers: Sequence[Offer], limits: Limits) -> Iterator[Rejected]:
@@ -113,9 +112,12 @@ def variant(spec: ModelSpec, quantization: Quantization | None) -> tuple[ModelSp
 
 def read_size(text: str) -> tuple[int, int]:
     """`1920x1080` as width and height in pixels."""
-    found = re.fullmatch(r"(-?\d+)[x\u00d7](-?\d+)", text.strip())
+    found = re.fullmatch(r"(-?\d{1,9})[xX\u00d7](-?\d{1,9})", text.strip())
     if found is None:
-        raise PlanRefused(f"image: found {text!r}; allowed: WIDTHxHEIGHT in pixels, as 1920x1080")
+        raise PlanRefused(
+            f"image: found {text[:40]!r}; allowed: WIDTHxHEIGHT in pixels, as 1920x1080, up to 9 "
+            "digits each"
+        )
     width, height = int(found[1]), int(found[2])
     if width < 1 or height < 1:
         raise PlanRefused(f"image: {width}x{height} has no pixels; allowed: 1x1 and more")

@@ -75,11 +75,12 @@ def settings_for(
     tensor_parallel: int,
 ) -> EngineSettings:
     """Settings that take the longest question of `work`; `PlanRefused` when the model does not."""
+    sequences = work.concurrency or _most_sequences(spec)
     return EngineSettings(
         tensor_parallel=tensor_parallel,
         max_model_len=model_length(spec, tokens.longest),
-        max_num_seqs=work.concurrency or _most_sequences(spec),
-        max_num_batched_tokens=BATCHED_TOKENS,
+        max_num_seqs=sequences,
+        max_num_batched_tokens=max(BATCHED_TOKENS, sequences),  # vLLM refuses to start with fewer
         images=work.pictures,
         min_pixels=work.min_pixels,
         max_pixels=work.max_pixels,

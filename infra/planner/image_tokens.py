@@ -25,6 +25,7 @@ __all__ = [
     "distribution",
     "largest_image_tokens",
     "reductions",
+    "usable",
 ]
 
 FIRST_STEP = 256  # tokens of the lowest bound that is tried for a picture that keeps its size
@@ -112,7 +113,7 @@ def distribution(
 ) -> TokenDistribution:
     """The tokens of pictures of these sizes; `PlanRefused` when not one can be counted."""
     pictures = [
-        count_image_tokens(spec, *size, min_pixels, max_pixels) for size in _usable(spec, sizes)
+        count_image_tokens(spec, *size, min_pixels, max_pixels) for size in usable(spec, sizes)
     ]
     tokens = sorted(picture.tokens for picture in pictures)
     return TokenDistribution(
@@ -150,7 +151,7 @@ def reductions(
     return tuple(found)
 
 
-def _usable(spec: ModelSpec, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def usable(spec: ModelSpec, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The pictures that the model takes. If it takes none, the first, to be refused by name."""
     if not sizes:
         raise PlanRefused("image: no picture size is known; allowed: one size or more")

@@ -12,7 +12,9 @@ from infra.planner.engine import UTILIZATION, EngineSettings, settings_for, vllm
 from infra.planner.memory import rank_memory
 from infra.planner.quote import Candidate, Quote, by_money
 from infra.planner.weights import check_parallel, quantization_notes
-from infra.planner.workload import Workload, tokens_of
+from infra.planner.workload import Tokens, Workload, check_count, longest_asked, tokens_of
+
+LEAST_UTILIZATION = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +30,24 @@ class Given:
     eager: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.utilization <= 1:
-            raise PlanRefused(f"utilization: found {self.utilization}; allowed: above 0, up to 1")
+        if not LEAST_UTILIZATION <= self.utilization <= 1:
+            raise PlanRefused(
+                f"utilization: found {self.utilization}; allowed: {LEAST_UTILIZATION} to 1"
+            )
         lengths = {
             "max-model-len": self.max_model_len,
             "max-num-seqs": self.max_num_seqs,
             "max-num-batched-tokens": self.max_num_batched_tokens,
         }
         for name, value in lengths.items():
-            if value is not None and value < 1:
-                raise PlanRefused(f"{name}: found {value}; allowed: 1 and more")
-        if self.videos < 0:
-            raise PlanRefused(f"video: found {self.videos}; allowed: 0 and more")
+            check_count(name, value)
+        check_count("video", self.videos, least=0)
+        batched, sequences = self.max_num_batched_tokens, self.max_num_seqs
+        if batched and sequences and batched < sequences:
+            raise PlanRefused(
+                f"max-num-batched-tokens: found {batched}; allowed: {sequences} (max-num-seqs) "
+                "and more, or vLLM refuses to start"
+            )
 
 
 def judge(
@@ -57,9 +65,10 @@ def judge(
     ours = settings_for(spec, quantization, work, tokens, given.tensor_parallel)
     engine = engine_of(spec, gpu, given, ours)
     judges = Judge(spec, quantization, work, tokens, Wish())
-    fit = Fit(gpu, engine, rank_memory(spec, gpu, quantization, engine))
+    together = (work.concurrency or 0) * tokens.sequence
+    fit = Fit(gpu, engine, rank_memory(spec, gpu, quantization, engine, together))
     choice = _cheapest(judges, fit, offers) or _unpriced(judges, fit)
-    return Quote(spec, work, tokens, choice, warnings=_warnings(choice, quantization, spec))
+    return Quote(spec, work, tokens, choice, warnings=_warnings(spec, choice, work, tokens))
 
 
 def _cheapest(judges: Judge, fit: Fit, offers: Sequence[Offer]) -> Candidate | None:
@@ -115,8 +124,16 @@ def engine_of(spec: ModelSpec, gpu: Gpu, given: Given, ours: EngineSettings) -> 
     )
 
 
-def _warnings(choice: Candidate, quantization: Quantization, spec: ModelSpec) -> tuple[str, ...]:
-    told = [*quantization_notes(spec, quantization)]
+def _warnings(
+    spec: ModelSpec, choice: Candidate, work: Workload, tokens: Tokens
+) -> tuple[str, ...]:
+    told = [*quantization_notes(spec, choice.quantization)]
+    asked, length = longest_asked(spec, work, tokens), choice.engine.max_model_len
+    if asked > length:
+        told.append(
+            f"the longest question takes {asked:,} tokens with its answer, max_model_len is "
+            f"{length:,}: the engine refuses it"
+        )
     if choice.gpu.estimated:
         told.append(f"memory of {choice.gpu.name} as torch sees it is estimated")
     if choice.memory.fits and choice.memory.tight:

@@ -7,6 +7,8 @@ so there `max_pixels` becomes one; models with tiles of another kind take none a
 from infra.errors import PlanRefused
 from infra.models.spec import ModelSpec
 
+MOST_PIXELS = 10**10  # 12 million tokens: more than any model takes
+MOST_TILES = 1024
 # How vLLM 0.29 calls InternVL's bound, by the layout of the checkpoint.
 TILE_SETTINGS = {"internvl_chat": "max_dynamic_patch", "internvl": "max_patches"}
 
@@ -37,6 +39,8 @@ def pixel_bounds(
     high = spec.image.max_pixels if max_pixels is None else max_pixels
     assert low is not None, "a model that keeps a picture's size has bounds of its own"
     assert high is not None, "a model that keeps a picture's size has bounds of its own"
+    _refuse_above(MOST_PIXELS, "min_pixels", low)
+    _refuse_above(MOST_PIXELS, "max_pixels", high)
     if low > high:
         raise PlanRefused(
             f"image: every picture would be grown to min_pixels {low} and shrunk to max_pixels "
@@ -51,6 +55,7 @@ def most_tiles(spec: ModelSpec, min_pixels: int | None, max_pixels: int | None) 
     refuse_bounds(spec, min_pixels)
     tile = spec.image.tile**2
     _refuse_below(tile, "max_pixels", max_pixels)
+    _refuse_above(MOST_TILES * tile, "max_pixels", max_pixels)
     return spec.image.most_tiles if max_pixels is None else max_pixels // tile
 
 
@@ -63,6 +68,11 @@ def refuse_bounds(
                 f"image.{name}: {spec.name} cuts pictures into tiles of {spec.image.tile} pixels "
                 "and takes no such bound; allowed: none"
             )
+
+
+def _refuse_above(most: int, name: str, value: int | None) -> None:
+    if value is not None and value > most:
+        raise PlanRefused(f"image.{name}: found {value:,}; allowed: up to {most:,}")
 
 
 def _refuse_below(least: int, name: str, value: int | None) -> None:

@@ -9,7 +9,7 @@ from infra.catalogue.endpoints import Endpoint as Priced
 from infra.models.spec import ModelSpec
 from infra.planner.duration import Duration
 from infra.planner.explain import explain
-from infra.planner.image_tokens import count_image_tokens, reductions
+from infra.planner.image_tokens import count_image_tokens, reductions, usable
 from infra.planner.kv_cache import explosion, heads_replicate
 from infra.planner.local import LocalQuote
 from infra.planner.money import Cost, Range, per_thousand, token_price
@@ -44,7 +44,7 @@ def to_json(quote: Quote, explained: bool = False) -> dict[str, Any]:
         "runners_up": [_short(each) for each in quote.runners_up],
         "rejected": [asdict(each) for each in quote.rejected],
         "endpoints": [{**asdict(each), "usd": _money(each.usd)} for each in quote.endpoints],
-        "warnings": list(quote.warnings),
+        "warnings": [*quote.warnings, *_left_out(quote.tokens)],
     }
     if explained:
         shown["explain"] = [asdict(line) for line in explain(quote)]
@@ -78,7 +78,10 @@ def local_to_json(quote: LocalQuote, spec: ModelSpec) -> dict[str, Any]:
         "runners_up": [],
         "rejected": [],
         "endpoints": [],
-        "warnings": [] if took else ["seconds and USD are unknown: no job of this model has run"],
+        "warnings": [
+            *([] if took else ["seconds and USD are unknown: no job of this model has run"]),
+            *_left_out(quote.tokens),
+        ],
     }
 
 
@@ -145,8 +148,9 @@ def _memory(choice: Candidate) -> dict[str, Any]:
 
 
 def _image_tokens(spec: ModelSpec, work: Workload, tokens: Tokens) -> dict[str, Any]:
-    """Of the first picture, and the distribution over all."""
-    first = count_image_tokens(spec, *work.sizes[0], work.min_pixels, work.max_pixels)
+    """Of the first picture that the model takes, and the distribution over all."""
+    size = usable(spec, work.sizes)[0]
+    first = count_image_tokens(spec, *size, work.min_pixels, work.max_pixels)
     saved = reductions(spec, work.sizes, None, work.min_pixels, work.max_pixels)
     return {
         "patches": first.patches,
@@ -158,6 +162,16 @@ def _image_tokens(spec: ModelSpec, work: Workload, tokens: Tokens) -> dict[str, 
         "largest": tokens.largest,
         "reductions": [asdict(each) for each in saved],
     }
+
+
+def _left_out(tokens: Tokens) -> list[str]:
+    """A note on pictures whose shape the model refuses: each will be an error row."""
+    if not (count := tokens.distribution.too_long):
+        return []
+    return [
+        f"{count} of {count + tokens.distribution.count} picture sizes are more than 200 times as "
+        "long as wide: the model refuses them, and they are not counted"
+    ]
 
 
 def _explosion(quote: Quote, choice: Candidate) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ def _tiled(
 def _grids(most: int) -> tuple[tuple[int, int], ...]:
     """Every grid (columns, rows) of at most `most` tiles, the smallest first."""
     sides = range(1, most + 1)
-    fitting = [(c, r) for c in sides for r in sides if c * r <= most]
+    fitting = [(c, r) for c in sides for r in range(1, most // c + 1)]
     return tuple(sorted(fitting, key=math.prod))
 
 

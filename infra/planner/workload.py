@@ -10,6 +10,7 @@ from infra.planner.image_tokens import (
     largest_image_tokens,
 )
 
+MOST = 10**12  # of any count: far above every real job, far below where figures break
 USED_SHARE = 0.5  # of the longest answer, in an average answer: assumed until a job has measured it
 
 
@@ -46,12 +47,21 @@ class Workload:
         }
         for name, value in counts.items():
             least = 0 if name == "prompt-tokens" else 1
-            if value is not None and value < least:
-                raise PlanRefused(f"{name}: found {value}; allowed: {least} and more")
+            check_count(name, value, least)
 
     @property
     def output_tokens(self) -> float:
         return self.max_output * USED_SHARE if self.mean_output is None else self.mean_output
+
+
+def check_count(name: str, value: int | None, least: int = 1) -> None:
+    """`PlanRefused` for a number that nothing can be computed with."""
+    if value is None:
+        return
+    if value < least:
+        raise PlanRefused(f"{name}: found {value}; allowed: {least} and more")
+    if value > MOST:
+        raise PlanRefused(f"{name}: found more than {MOST:,}; allowed: {least} to {MOST:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,13 @@ class Tokens:
     largest_patches: int
     sequence: int
     longest: int
+
+
+def longest_asked(spec: ModelSpec, work: Workload, tokens: Tokens) -> int:
+    """Tokens of the longest question of these very pictures, with its answer."""
+    shown = tokens.distribution.max if spec.image.in_prompt else 0
+    around = work.prompt_tokens + work.pictures * spec.image.wrapper
+    return work.pictures * shown + around + work.max_output
 
 
 def tokens_of(spec: ModelSpec, work: Workload) -> Tokens:

@@ -7,8 +7,7 @@ a plan or a list.
 import sys
 from importlib import import_module
 
-from jobs.cli.lines import Exit, err
-
+INTERRUPTED = 130
 QUICK = {
     "plan": "jobs.cli.plan",
     "models": "jobs.cli.catalogue",
@@ -24,6 +23,6 @@ def main() -> None:
             getattr(import_module(QUICK[name]), name)(arguments)
         else:
             import_module("jobs.cli.commands").app()
-    except KeyboardInterrupt:
-        err.print("interrupted")
-        sys.exit(Exit.INTERRUPTED)
+    except KeyboardInterrupt:  # of the imports, too, before there is a console
+        sys.stderr.write("interrupted\n")
+        sys.exit(INTERRUPTED)

@@ -49,6 +49,7 @@ def _plan(asked: Namespace) -> None:
     here, work = known(), _workload(asked)
     if endpoint := find_endpoint(asked.model):
         _refuse(asked, HARDWARE, f"{endpoint.name} is an endpoint, which has no hardware to choose")
+        _refuse(asked, OURS, f"{endpoint.name} is an endpoint, which takes no such setting")
         shown = endpoint_to_json(endpoint, work)
         print_json(shown) if asked.json else print_endpoint(shown)
         return
@@ -123,11 +124,16 @@ def _workload(asked: Namespace) -> Workload:
 
 def _limits(asked: Namespace) -> Limits:
     deadline_s = None if asked.deadline is None else read_duration(asked.deadline)
-    return Limits(_names(asked.gpu), _names(asked.region), deadline_s, asked.spot)
+    gpus, regions = _names("gpu", asked.gpu), _names("region", asked.region)
+    return Limits(gpus, regions, deadline_s, asked.spot)
 
 
-def _names(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+def _names(option: str, text: str | None) -> list[str]:
+    """The names of a list; one without any would be no limit at all, which nobody asked for."""
+    found = [name.strip() for name in (text or "").split(",") if name.strip()]
+    if text is not None and not found:
+        raise UserError(f"{option}: found {text!r}; allowed: one name or more, with commas between")
+    return found
 
 
 def _given(asked: Namespace) -> Given:
@@ -210,4 +216,5 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
 }
 _, CHOICE, _judging = OPTIONS.values()
 CONFIGURATION = [name for name in _judging if name != "on"]
+OURS = ["concurrency", "min-pixels", "max-pixels"]
 HARDWARE = ["on", "quantization", *CHOICE, *CONFIGURATION]

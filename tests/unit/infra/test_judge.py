@@ -45,7 +45,7 @@ def test_what_is_given_is_taken_as_it_is():
     [
         (Given(max_num_batched_tokens=128), 128, 128),
         (Given(max_num_seqs=2, max_model_len=1000), 2, 2000),
-        (Given(max_num_seqs=512, max_num_batched_tokens=256), 512, 256),
+        (Given(max_num_seqs=256, max_num_batched_tokens=512), 256, 512),
     ],
 )
 def test_vllm_lowers_its_own_defaults_but_nothing_that_was_given(given, rows, batched):
@@ -109,8 +109,8 @@ def test_a_quantisation_is_taken_literally_and_told_where_vllm_cant_make_it():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"utilization": 0.0}, "utilization: found 0.0; allowed: above 0, up to 1"),
-        ({"utilization": 1.1}, "utilization: found 1.1; allowed: above 0, up to 1"),
+        ({"utilization": 0.0}, "utilization: found 0.0; allowed: 0.01 to 1"),
+        ({"utilization": 1.1}, "utilization: found 1.1; allowed: 0.01 to 1"),
         ({"max_model_len": 0}, "max-model-len: found 0; allowed: 1 and more"),
         ({"max_num_seqs": -1}, "max-num-seqs: found -1; allowed: 1 and more"),
         ({"max_num_batched_tokens": 0}, "max-num-batched-tokens: found 0; allowed: 1 and more"),

@@ -75,7 +75,7 @@ MISTAKES = {
     "a length": (("--on", "H100", "--max-model-len", "999999"), "allowed: up to 128000"),
     "ranks": (("--on", "H100", "--tensor-parallel", "3"), "allowed: 1, 2, 4"),
     "no ranks": (("--on", "H100", "--tensor-parallel", "0"), "tensor-parallel: "),
-    "memory": (("--on", "H100", "--utilization", "2"), "allowed: above 0, up to 1"),
+    "memory": (("--on", "H100", "--utilization", "2"), "allowed: 0.01 to 1"),
     "videos": (("--on", "H100", "--video", "-1"), "video: found -1; allowed: 0 and more"),
     "a region": (("--region", "mars"), "in mars; see zeroshift offers"),
     "pixels": (("--max-pixels", "-5"), "max_pixels: found -5; allowed: 784 and more"),
@@ -155,6 +155,19 @@ def test_an_endpoint_has_a_price_and_no_hardware(run):
     assert "no hardware" in run(model="google/gemini-2.5-pro").stdout
     line = one_error(run("--on", "H100", model="google/gemini-2.5-pro", status=2))
     assert "is an endpoint, which has no hardware to choose" in line
+
+
+@pytest.mark.parametrize("option", ["--max-pixels", "--min-pixels", "--concurrency"])
+def test_what_an_endpoint_does_not_take_is_not_asked_for_in_silence(run, option):
+    line = one_error(run(option, "100000", model="google/gemini-2.5-pro", status=2))
+    assert line.startswith(f"error: {option[2:]}: google/gemini-2.5-pro is an endpoint")
+
+
+@pytest.mark.parametrize("option", ["--gpu", "--region"])
+@pytest.mark.parametrize("value", ["", " ", ",", ", ,"])
+def test_an_empty_list_is_refused_and_not_taken_for_no_limit(run, option, value):
+    line = one_error(run(option, value, status=2))
+    assert line.startswith(f"error: {option[2:]}: found {value!r}; allowed: one name or more")
 
 
 def test_the_models_that_must_plan_are_in_the_catalogue_by_these_names():

@@ -139,6 +139,14 @@ def test_a_misspelt_key_of_a_task_is_found_through_the_union():
             "inputs: found prefix and keys; allowed: exactly one of prefix, keys, index",
         ),
         (
+            {"image": {"tokens": 10**12}},
+            "image.tokens: found 1000000000000; allowed: less than or equal to 1000000",
+        ),
+        (
+            {"image": {"max_pixels": 10**30}},
+            f"image.max_pixels: found {10**30}; allowed: less than or equal to 10000000000",
+        ),
+        (
             {"image": {"min_pixels": 9, "max_pixels": 4}},
             "image: found min_pixels 9, max_pixels 4; allowed: min <= max",
         ),

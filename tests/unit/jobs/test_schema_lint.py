@@ -1,6 +1,7 @@
 """A schema is judged before anything is paid for: what is refused, ignored, or has no end."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -130,3 +131,32 @@ class TestCompiler:
         monkeypatch.setattr("jobs.schema_lint._by_table", lambda schema: ())
         shown = {each.keyword for each in lint(schema) if each.kind == "ignored"}
         assert shown >= {"uniqueItems", "maxLength"}
+
+
+def test_references_that_fan_out_are_followed_once_each():
+    names = [f"d{number}" for number in range(41)]
+    inner = {
+        name: of(one={"$ref": f"#/$defs/{after}"}, other={"$ref": f"#/$defs/{after}"})
+        for name, after in pairwise(names)
+    }
+    whole = {"$defs": {**inner, "d40": {"type": "boolean"}}, "$ref": "#/$defs/d0"}
+    assert worst_case(whole).tokens > 2**40
+    assert default_max_tokens(whole) == LONGEST
+
+
+def test_schemas_that_all_refer_to_each_other_are_walked_once():
+    names = [f"d{number}" for number in range(20)]
+    every = of(**{name: {"$ref": f"#/$defs/{name}"} for name in names})
+    whole = {"$defs": dict.fromkeys(names, every), "$ref": "#/$defs/d0"}
+    assert any("recursion" in missing for _, missing in worst_case(whole).unbounded)
+
+
+def test_a_chain_of_references_without_end_is_said_to_have_none():
+    links = {f"d{n}": of(next={"$ref": f"#/$defs/d{n + 1}"}) for n in range(2000)}
+    whole = {"$defs": {**links, "d2000": {"type": "boolean"}}, "$ref": "#/$defs/d0"}
+    assert worst_case(whole).unbounded == [("$", "an end to its nesting")]
+
+
+def test_a_choice_of_nothing_is_refused_at_its_place():
+    found = [each for each in lint(of(kind={"enum": []}), compiler=False) if each.kind == "refused"]
+    assert [str(each) for each in found] == ["$.properties.kind: enum: no value is allowed"]
