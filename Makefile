@@ -3,7 +3,7 @@
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help setup demo test test-fast check fmt bench fuzz accuracy lock ceph
+.PHONY: help setup demo test test-fast check fmt bench fuzz chaos accuracy lock ceph
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ bench: setup  ## pictures a second of the pipeline, as ratios in one run
 
 fuzz: setup  ## 5,000 mutated files of all formats through the decoders
 	@$(BIN)/python -m tests.fuzz_pictures --files 5000
+
+chaos: setup  ## 36 faults in real jobs, one a seed (CHAOS_SEEDS: how many, or which; CHAOS_LABS)
+	@$(BIN)/python -W ignore -m tests.chaos
 
 accuracy: setup  ## the bundled model on 500 held-out pictures, through the whole product
 	@$(BIN)/python -m demo.accuracy

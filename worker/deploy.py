@@ -1,11 +1,14 @@
 """Ray Serve: deploy the engine replicas, and take them away again."""
 
+import hashlib
+import json
 from typing import Any
 
 import ray
 from ray import PlacementGroupID, serve
 from ray.serve.config import AutoscalingConfig
 from ray.serve.handle import DeploymentHandle
+from ray.serve.schema import ApplicationStatus
 from ray.util import list_named_actors, placement_group_table, remove_placement_group
 from ray.util.placement_group import PlacementGroup
 
@@ -29,10 +32,21 @@ def deploy(order: Order, engine: str, store: StoreOptions) -> DeploymentHandle[A
     Returns when they are ready; `RuntimeError` from Serve when they can't start.
     """
     serve.start(proxy_location="Disabled")
-    application = _deployment(order).bind(
-        engine, order.model, order.engine, order.cpus, store.to_dict()
-    )
-    return serve.run(application, name=APPLICATION, route_prefix=None, blocking=False)
+    bound = (engine, order.model, order.engine, order.cpus, store.to_dict())
+    name = f"{APPLICATION}-{_digest(*bound, order.replicas, order.in_flight)}"
+    running = serve.status().applications
+    if name in running and running[name].status == ApplicationStatus.RUNNING:
+        return serve.get_app_handle(name)
+    for other in running:  # it holds what the new one needs
+        serve.delete(other)
+    application = _deployment(order).bind(*bound)
+    return serve.run(application, name=name, route_prefix=None, blocking=False)
+
+
+def _digest(*settings: Any) -> str:
+    """Serve restarts every replica of an application that is deployed again, whatever has changed:
+    so the name says whether anything has."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _deployment(order: Order) -> Any:

@@ -1,0 +1,40 @@
+"""`make chaos`: a job of 400 pictures for each seed, one fault in each, and a table of what came.
+
+CHAOS_SEEDS says how many seeds, or which: `36`, or `4,11,18`. CHAOS_LABS says how many labs work
+them at a time, each with a store and clusters of its own.
+"""
+
+import multiprocessing
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+from tests.chaos.series import run_series
+from tests.chaos.trial import HEADINGS
+
+SEEDS, LABS = "36", "2"
+
+
+def main() -> int:
+    seeds = _seeds(os.environ.get("CHAOS_SEEDS", SEEDS))
+    labs = int(os.environ.get("CHAOS_LABS", LABS))
+    shares = [share for number in range(labs) if (share := seeds[number::labs])]
+    print(HEADINGS, flush=True)
+    with ProcessPoolExecutor(len(shares), multiprocessing.get_context("spawn")) as pool:
+        found = list(pool.map(run_series, shares))
+    trials = sorted((t for each, _ in found for t in each), key=lambda trial: trial.fault.seed)
+    problems = [line for _, lines in found for line in lines]
+    wrong = [trial for trial in trials if trial.problems]
+    print("", HEADINGS, *(trial.line for trial in trials), *problems, sep="\n")
+    print(f"{len(trials) - len(wrong)} of {len(trials)} seeds are ok")
+    return 1 if wrong or problems else 0
+
+
+def _seeds(text: str) -> list[int]:
+    if "," in text:
+        return [int(each) for each in text.split(",") if each]
+    return list(range(int(text)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
