@@ -60,8 +60,8 @@ class Controller:
         try:
             with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
                 while not stop.is_set():
-                    if not self._look_safely() and not stop.wait(self._settings.poll_s):
-                        self._rest_if_idle()
+                    if not self._safely(self._look) and not stop.wait(self._settings.poll_s):
+                        self._safely(self._rest_if_idle)
         finally:
             self.leave()
 
@@ -70,10 +70,13 @@ class Controller:
         found = require_fit(self._store, self._settings.bucket, self.name)
         log.log(logging.INFO if found.many_controllers else logging.WARNING, found.line())
 
-    def _look_safely(self) -> bool:
+    def _look(self) -> bool:
+        self._beat()
+        return self.look()
+
+    def _safely(self, act: Callable[[], bool]) -> bool:
         try:
-            self._beat()
-            return self.look()
+            return act()
         except TemporaryError as error:
             log.warning("will look again: %s", error)
             return False
@@ -173,9 +176,11 @@ class Controller:
         presence.announce(self._store, self._settings.bucket, self.name)
         self._fleet.renew(self._clock())
 
-    def _rest_if_idle(self) -> None:
-        if self._fleet.idle_too_long(self._clock()):
+    def _rest_if_idle(self) -> bool:
+        due = self._fleet.idle_too_long(self._clock())
+        if due:
             self.rest()
+        return due
 
     def rest(self) -> None:
         """Take the cluster down now."""

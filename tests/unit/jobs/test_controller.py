@@ -9,6 +9,7 @@ from jobs import presence
 from jobs.addresses import Address, JobPaths
 from jobs.cluster_record import cluster_records
 from jobs.controller import Controller
+from jobs.errors import StoreUnavailable
 from jobs.fleet import Fleet
 from jobs.planning import plan_for
 from jobs.queue import enqueue, queued
@@ -159,3 +160,23 @@ def test_a_controller_reaps_what_a_dead_one_left_when_it_starts(
     [record] = cluster_records(store, bucket)
     assert not workshop.made[0].alive()
     assert record.checked.startswith("reaped at ")
+
+
+def test_a_store_that_is_away_while_a_cluster_rests_does_not_end_the_controller(
+    controller, submitted, make_settings, monkeypatch
+):
+    stop, turns = threading.Event(), []
+
+    def rest(fleet, failed=False):
+        turns.append("rest")
+        if len(turns) == 1:
+            raise StoreUnavailable("the bucket is away")
+        fleet.current = None
+        stop.set()
+
+    worker = controller(make_settings(idle_window_s=0))
+    job = submitted()
+    worker.run(job.job_id)
+    monkeypatch.setattr(Fleet, "rest", rest)
+    worker.watch(stop)
+    assert turns[:2] == ["rest", "rest"]
