@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 
 from jobs.addresses import Address
-from jobs.bucket import Store
+from jobs.bucket import Found, Store
 
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "canary/secret+Ab3kW9xQ7mZ1vT5r",
@@ -17,10 +17,15 @@ MARKS = tuple(secret.encode() for secret in SECRETS.values())
 MOST = 64 << 20  # bytes of one file that are looked through
 
 
-def in_objects(store: Store, bucket: str) -> Iterator[str]:
+def in_objects(store: Store, bucket: str, clean: set[Found]) -> Iterator[str]:
+    """Of objects that are not in `clean`, to which those that are clean are added."""
     for found in store.list(Address(bucket, "")):
+        if found in clean:
+            continue
         if _sings(str(found.address).encode() + store.read(found.address)):
             yield f"object {found.address}"
+        else:
+            clean.add(found)
 
 
 def in_files(folder: Path) -> Iterator[str]:

@@ -24,7 +24,7 @@ from demo.store import embedded_store
 from infra.clusters import make_sweeper
 from infra.clusters.local.processes import FLEET_TAG, tagged
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
+from jobs.bucket import Found, Store
 from jobs.cluster_record import ClusterRecord, cluster_records, known_fleet
 from jobs.manifest import parse_manifest
 from jobs.reaper import Reaper
@@ -71,6 +71,7 @@ class Lab:
     controller: subprocess.Popen[bytes] | None = None
     started: int = 0
     deaths: list[str] = field(default_factory=list)
+    clean: set[Found] = field(default_factory=set)
 
     @property
     def log(self) -> Path:
@@ -166,7 +167,8 @@ class Lab:
     def leaks(self) -> list[str]:
         """Where the secrets of our processes turn up beside their environments."""
         files = canaries.in_files(self.folder)
-        return [*canaries.in_objects(self.store, BUCKET), *files, *canaries.in_arguments()]
+        objects = canaries.in_objects(self.store, BUCKET, self.clean)
+        return [*objects, *files, *canaries.in_arguments()]
 
     def asked(self, job_id: str) -> list[str]:
         """Every question that the engine was asked for the job, in no order."""

@@ -13,7 +13,9 @@ SECRET = canaries.SECRETS["AWS_SESSION_TOKEN"]
 
 def test_a_secret_in_an_object_is_found(store: Store, bucket: str) -> None:
     store.write(Address(bucket, "zeroshift/a.json"), f"x {SECRET} y".encode())
-    assert list(canaries.in_objects(store, bucket)) == [f"object s3://{bucket}/zeroshift/a.json"]
+    assert list(canaries.in_objects(store, bucket, set())) == [
+        f"object s3://{bucket}/zeroshift/a.json"
+    ]
 
 
 def test_a_secret_in_a_log_is_found(tmp_path: Path) -> None:

@@ -76,13 +76,11 @@ def environment(store: Store, work_dir: Path) -> dict[str, str]:
 
 @pytest.fixture
 def job(store: Store, environment: dict[str, str], tmp_path: Path) -> Record:
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "qwen2_5_vl"}))
-    (tmp_path / "x.safetensors").write_bytes(b"")
     picture = io.BytesIO()
     Image.effect_noise((1200, 1200), 90).convert("RGB").save(picture, "PNG")
     for number in range(PICTURES):
         store.write(Address(BUCKET, f"in/{number:03d}.png"), picture.getvalue(), "image/png")
-    manifest = {"inputs": {"prefix": f"s3://{BUCKET}/in/"}, "model": str(tmp_path)}
+    manifest = {"inputs": {"prefix": f"s3://{BUCKET}/in/"}, "model": "zeroshift/parts-inspector"}
     settings = load_settings(environment, tmp_path)
     return submit(store, settings, parse_manifest(json.dumps(manifest), "m.json")).record
 

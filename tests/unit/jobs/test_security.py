@@ -55,7 +55,7 @@ def test_a_failing_job_tells_its_secrets_to_no_object_log_or_argument(
     submit(armed, settings, make_manifest(name="dies", output=f"s3://{bucket}/third/"))
     controller.once()
     (tmp_path / "told.log").write_text(caplog.text + "".join(capfd.readouterr()))
-    assert list(canaries.in_objects(armed, bucket)) == []
+    assert list(canaries.in_objects(armed, bucket, set())) == []
     assert list(canaries.in_files(tmp_path)) == []
     assert list(canaries.in_arguments()) == []
 
