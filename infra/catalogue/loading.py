@@ -2,12 +2,12 @@
 
 import json
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
 @cache
 def read_rows(name: str) -> tuple[dict[str, Any], ...]:
     """The rows of `name`, such as "gpus.json", in the order of the file."""
-    text = files("infra.catalogue").joinpath(name).read_text(encoding="utf-8")
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     return tuple(json.loads(text))

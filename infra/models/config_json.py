@@ -12,10 +12,10 @@ from infra.models.layouts import read_parts
 from infra.models.parameters import count_parameters
 from infra.models.safetensors import holds_output_head, stored_numbers
 from infra.models.sections import Section, read_section
-from infra.models.sources import Reader
+from infra.models.sources import CONFIG, Reader
 from infra.models.spec import Decoder, ModelSpec, Quantization
 
-CONFIG, PROCESSOR, NESTED = "config.json", "preprocessor_config.json", "processor_config.json"
+PROCESSOR, NESTED = "preprocessor_config.json", "processor_config.json"
 NUMBER_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4}
 AWQ_BITS, AWQ_GROUP = 4, 128
 LAST_VLLM = {"mllama": "0.10.2"}

@@ -4,14 +4,12 @@ import difflib
 import os
 import re
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 
 from infra.catalogue.models import catalogued_models
 from infra.errors import PlanRefused
-from infra.models.config_json import CONFIG, read_spec
-from infra.models.folder import BUNDLED
-from infra.models.sources import FolderReader, Reader
+from infra.models.folder import BUNDLED, bundled_folder
+from infra.models.sources import CONFIG, FolderReader, Reader
 from infra.models.spec import ModelSpec
 
 ON_HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -32,15 +30,20 @@ def find_spec(
     if (spec := known.get(name.casefold())) is not None:
         return spec
     if name in BUNDLED:
-        package, inside = BUNDLED[name]
-        return read_spec(name, FolderReader(Path(str(files(package))) / inside))
+        return _read(name, FolderReader(bundled_folder(name)))
     if "://" in name:
         return _elsewhere(name, reader_for)
     if name and os.path.isdir(folder := os.path.expanduser(name)):
-        return read_spec(name, FolderReader(Path(folder)))
+        return _read(name, FolderReader(Path(folder)))
     if hub and not _is_offline() and ON_HUB.fullmatch(name):
         return _on_hub(name, revision)
     raise _unknown(name)
+
+
+def _read(name: str, reader: Reader) -> ModelSpec:
+    from infra.models.config_json import read_spec  # not needed for a model of the catalogue
+
+    return read_spec(name, reader)
 
 
 def _elsewhere(name: str, reader_for: ReaderFor | None) -> ModelSpec:
@@ -50,7 +53,7 @@ def _elsewhere(name: str, reader_for: ReaderFor | None) -> ModelSpec:
             f"model: {name!r} can't be read from here; allowed: a model of the catalogue, a folder "
             "with its files, s3://BUCKET/PREFIX/"
         )
-    return read_spec(name, reader)
+    return _read(name, reader)
 
 
 def _is_offline() -> bool:
@@ -67,7 +70,7 @@ def _on_hub(name: str, revision: str) -> ModelSpec:
         raise PlanRefused(f"{refused}{_hint(name)}") from refused
     if not there:
         raise _unknown(name)
-    return read_spec(name, reader)
+    return _read(name, reader)
 
 
 def _unknown(name: str) -> PlanRefused:

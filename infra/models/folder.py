@@ -6,7 +6,7 @@ that is to come; until then such a name is refused with one line.
 
 import json
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.util import find_spec as find_package
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,13 @@ def _config(name: str, path: Path) -> dict[str, Any]:
 
 
 def _folder(name: str) -> Path:
-    if name in BUNDLED:
-        package, folder = BUNDLED[name]
-        return Path(str(files(package))) / folder
-    return Path(name).expanduser()
+    return bundled_folder(name) if name in BUNDLED else Path(name).expanduser()
+
+
+def bundled_folder(name: str) -> Path:
+    """Where a model of `BUNDLED` lies."""
+    package, folder = BUNDLED[name]
+    found = find_package(package)
+    assert found is not None, "the package of a bundled model comes with this one"
+    assert found.submodule_search_locations, "and is a folder"
+    return Path(found.submodule_search_locations[0]) / folder

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from infra.errors import PlanRefused
 
+CONFIG = "config.json"
 MOST_BYTES = 128 * 2**20  # far above any configuration or header, far below any weights
 
 
