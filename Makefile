@@ -15,10 +15,10 @@ demo: setup  ## the whole job for real, on embedded defaults
 	@$(BIN)/python -m demo
 
 test: setup  ## all tests, with real Ray, Serve and vLLM
-	$(PYTEST) tests
+	$(PYTEST) -m "not chaos" tests
 
 test-fast: setup  ## all tests but those that start Ray, vLLM or Ceph
-	$(PYTEST) -m "not slow and not ceph" tests
+	$(PYTEST) -m "not slow and not ceph and not chaos" tests
 
 ceph:  ## install Ceph's RADOS gateway for the tests that want it (Debian, as root)
 	@scripts/ceph_rgw install

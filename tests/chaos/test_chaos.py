@@ -10,7 +10,7 @@ from tests.chaos.faults import draw
 from tests.chaos.lab import lab
 from tests.chaos.trial import HEADINGS, close_books, try_fault
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.chaos, pytest.mark.timeout(600)]
 
 IN_PLACE = (28, 7)  # the engine, the store: nothing is started anew
 SEEDS = (1, 5)  # a replica, the driver
