@@ -54,8 +54,8 @@ def ceph(moto: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stor
 
 
 def _must_have_ceph() -> bool:
-    """As ZEROSHIFT_REQUIRE_CEPH says, 1 or 0; without it, in CI."""
-    return os.environ.get("ZEROSHIFT_REQUIRE_CEPH", "1" if os.environ.get("CI") else "0") == "1"
+    """As REQUIRE_CEPH says, 1 or 0; without it, in CI."""
+    return os.environ.get("REQUIRE_CEPH", "1" if os.environ.get("CI") else "0") == "1"
 
 
 @pytest.fixture(scope="session")

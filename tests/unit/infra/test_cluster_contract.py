@@ -137,16 +137,16 @@ def test_a_head_that_does_not_answer_is_an_error_and_leaves_nothing(make):
 
 @pytest.fixture
 def short_s(kind: str) -> float:
-    """A short lease that a cluster of this kind can be raised within."""
-    return 20.0 if kind == "local" else 1.0
+    """A short lease that a cluster of this kind can be raised within, on a busy machine too."""
+    return 40.0 if kind == "local" else 1.0
 
 
 def test_a_cluster_whose_lease_is_not_renewed_ends_itself_and_says_why(make, short_s):
     cluster = make(lease_s=short_s)
     cluster.up()
     cluster.renew(0.5)
-    assert eventually(lambda: not cluster.alive())
-    assert eventually(lambda: cluster.leftovers() == [])
+    assert eventually(lambda: not cluster.alive(), 180.0)
+    assert eventually(lambda: cluster.leftovers() == [], 180.0)
     assert "was not renewed" in cluster.end_reason()
 
 
@@ -166,7 +166,7 @@ def test_a_cluster_ends_at_its_lifetime_however_often_its_lease_is_renewed(make,
         cluster.renew(60.0)
         return not cluster.leftovers()
 
-    assert eventually(gone)
+    assert eventually(gone, 180.0)
     assert cluster.end_reason() == f"its lifetime of {short_s:g} s is over"
 
 
