@@ -61,7 +61,9 @@ def test_a_node_comes_from_zero_on_demand_and_goes_when_it_is_idle(cluster: Loca
     ) as task:
         assert task.stdin is not None
         assert task.stdout is not None
-        node = task.stdout.readline().strip()
+        # Ray says things of its own beside it.
+        said = (line.strip() for line in task.stdout)
+        node = next(line for line in said if line.startswith(cluster.cluster_id))
         assert node == cluster.nodes()[0].node_id
         ours = tagged(CLUSTER_TAG, cluster.cluster_id)
         assert not _open_to_others(ours), "something listens beyond loopback"

@@ -164,7 +164,8 @@ def test_the_cluster_is_gone_and_the_receipt_says_so(done: Done) -> None:
 
 def test_the_ledger_has_an_entry_for_the_node(done: Done) -> None:
     entries = [json.loads(done.store.read(f.address)) for f in done.store.list(ledger_root(BUCKET))]
-    total = sum(Decimal(entry["usd"]) for entry in entries)
+    ours = [entry for entry in entries if entry["job_id"] == done.receipt["job_id"]]
+    total = sum(Decimal(entry["usd"]) for entry in ours)
     assert total == Decimal(done.receipt["bill"]["total_usd"])
 
 

@@ -126,7 +126,7 @@ def test_a_decoder_imports_no_engine_and_no_ray(decoders):
     (pid, *_) = decoders.pids
     with open(f"/proc/{pid}/maps") as maps:
         loaded = maps.read()
-    assert "/torch/" not in loaded
+    assert "libtorch" not in loaded  # its libgomp may be there: vLLM preloads it for children
     assert "/ray/" not in loaded
     assert psutil.Process(pid).memory_info().rss < 150 << 20
 
