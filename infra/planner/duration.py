@@ -62,14 +62,19 @@ def duration(on: Engines, work: Workload, tokens: Tokens, known: Measured | None
     rest = _range({case: assume("rest_s", case) for case in CASES})
     shares = work.images / on.replicas
     if known is not None:
-        each = tokens.sequence * shares
-        rates = Range(known.fastest_s * each, known.median_s * each, known.slowest_s * each)
-        began = Range(known.startup_s, known.startup_s, known.startup_s)
-        return Duration(began, rates, rest, f"measured by {known.jobs} earlier jobs")
+        return measured_duration(known, tokens.sequence * shares, rest)
     need = demand_of(on.spec, work, tokens)
     line = Roofline(on.spec, on.gpu, on.quantization, on.tensor_parallel)
     seconds = {case: line.question_s(need, on.batch, case) * shares for case in CASES}
     return Duration(start, _range(seconds), rest, "roofline with assumed efficiencies")
+
+
+def measured_duration(known: Measured, tokens: float, rest: Range) -> Duration:
+    """Seconds of a replica for so many tokens, as earlier jobs took them."""
+    start = Range(known.startup_s, known.startup_s, known.startup_s)
+    rates = (known.fastest_s, known.median_s, known.slowest_s)
+    work = Range(*(rate * tokens for rate in rates))
+    return Duration(start, work, rest, f"measured by {known.jobs} earlier jobs")
 
 
 def demand_of(spec: ModelSpec, work: Workload, tokens: Tokens) -> Demand:

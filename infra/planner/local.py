@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from infra.models.spec import ModelSpec
-from infra.planner.duration import Duration
+from infra.planner.duration import Duration, measured_duration
 from infra.planner.measured import Measured
 from infra.planner.money import Cost, Range, cost_of
 from infra.planner.plan import Plan
@@ -30,14 +30,8 @@ def quote_local(
     tokens = tokens_of(spec, work)
     if known is None:
         return LocalQuote(plan, work, tokens, None, None)
-    each = tokens.sequence * work.images / plan.nodes
-    start = Range(known.startup_s, known.startup_s, known.startup_s)
-    took = Duration(
-        start,
-        Range(known.fastest_s * each, known.median_s * each, known.slowest_s * each),
-        Range(REST_S.low + idle_s, REST_S.expected + idle_s, REST_S.high + idle_s),
-        f"measured by {known.jobs} earlier jobs",
-    )
+    rest = Range(REST_S.low + idle_s, REST_S.expected + idle_s, REST_S.high + idle_s)
+    took = measured_duration(known, tokens.sequence * work.images / plan.nodes, rest)
     price = plan.offer.usd_per_hour
     return LocalQuote(
         plan, work, tokens, took, cost_of(plan.offer, plan.nodes, took.node, work.images, price)

@@ -105,12 +105,15 @@ def test_a_bill_that_is_made_again_is_not_another_job(store, bucket, keep):
     assert recall(store, bucket, "a/m")["local"].median_s == pytest.approx(50 / 1000)
 
 
-def test_a_store_that_does_not_take_it_costs_precision_and_no_bill(keep, store, monkeypatch):
+def test_a_store_that_does_not_take_it_costs_precision_and_no_bill(
+    keep, store, bucket, monkeypatch
+):
     def busy(address: Address, body: bytes) -> str:
         raise StoreUnavailable("busy")
 
     monkeypatch.setattr(store, "create", busy)
-    keep(record())
+    keep(record())  # and raises nothing
+    assert recall(store, bucket, "a/m") == {}
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"\xff", b"[1]"])
