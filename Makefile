@@ -39,7 +39,7 @@ bench: setup  ## pictures a second of the pipeline, as ratios in one run
 fuzz: setup  ## 5,000 mutated files of all formats through the decoders
 	@$(BIN)/python -m tests.fuzz_pictures --files 5000
 
-chaos: setup  ## 36 faults in real jobs, one a seed (CHAOS_SEEDS: how many, or which; CHAOS_LABS)
+chaos: setup  ## 36 faults in real jobs, one a seed (CHAOS_SEEDS, CHAOS_LABS, CHAOS_MINUTES)
 	@$(BIN)/python -W ignore -m tests.chaos
 
 accuracy: setup  ## the bundled model on 500 held-out pictures, through the whole product
