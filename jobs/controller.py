@@ -19,6 +19,7 @@ from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, MakeCluster
+from jobs.held_job import HeldJob
 from jobs.inbox import Inbox
 from jobs.lease import LEASE_S, Heartbeat, Rounds
 from jobs.queue import dequeue, queued
@@ -138,9 +139,8 @@ class Controller:
             self._fleet.renew(now)
 
         log.info("%s: claimed", job_id)
-        run = JobRun(
-            self._store, self._settings, self._fleet, paths, record, self._engine, self._clock
-        )
+        job = HeldJob(self._store, paths, record, self._clock)
+        run = JobRun(job, self._settings, self._fleet, self._engine)
         with Heartbeat(renew, self._lease_s):
             try:
                 ended = run.run()
