@@ -6,8 +6,11 @@ taken the job over, the first write says so and this run stops.
 
 import json
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NoReturn
 
 from infra.clusters.base import WorkerProcess
 from infra.errors import ClusterError
@@ -30,7 +33,7 @@ from jobs.queue import dequeue
 from jobs.reachable import check_reachable
 from jobs.record import Counts, Record
 from jobs.residency import residency_gate
-from jobs.setbacks import Setback, wait_s
+from jobs.setbacks import HANDED_BACK, DriverDied, Preempted, Setback, notice_s, wait_s
 from jobs.settings import Settings
 from jobs.states import State
 from jobs.submission import load_manifest
@@ -49,6 +52,7 @@ class JobRun:
     fleet: Fleet
     engine: str = "vllm"
     watch: Watch | None = None
+    pause: Callable[[float], object] = time.sleep
 
     def __post_init__(self) -> None:
         self.store, self.paths, self.clock = self.job.store, self.job.paths, self.job.clock
@@ -73,6 +77,10 @@ class JobRun:
             raise  # lost to another controller, or the store is away: nothing more can be written
         except ZeroshiftError as error:
             self.end(State.FAILED, str(error))
+        except Preempted as notice:
+            self.hand_on(str(notice), preemptions=self.record.preemptions + 1)
+        except DriverDied as fault:
+            self.set_back(str(fault), goes_on=self.can_go_on())
         except (Setback, ClusterError) as fault:
             self.set_back(str(fault))
         except KeyboardInterrupt:
@@ -82,30 +90,54 @@ class JobRun:
             self.fleet.release(self.clock(), keep_logs=self.record.state is State.FAILED)
         return self.record
 
-    def set_back(self, reason: str) -> None:
-        """Back to the queue after a fault of infrastructure; the end, when there were too many."""
+    def can_go_on(self) -> bool:
+        """Whether the cluster is above suspicion: a driver's first death is the driver's own."""
+        raised = self.watch.raised if self.watch is not None else None
+        if raised is None or raised.driver_died or not raised.sound:
+            return False
+        raised.driver_died = True
+        return True
+
+    def set_back(self, reason: str, goes_on: bool = False) -> None:
+        """Back to the queue after a fault of infrastructure; the end, when there were too many.
+
+        The cluster goes, being at fault, unless the job `goes_on` there at once.
+        """
         before = self.record.setbacks
         if len(before) >= self.settings.max_setbacks:
             more = f" (after {len(before)} setbacks: {'; '.join(before)})" if before else ""
             self.end(State.FAILED, f"{reason}{more}")
             return
-        self.hand_back(
-            f"set back: {reason}",
-            setbacks=(*before, reason),
-            not_before=self.clock() + wait_s(len(before)),
-        )
+        told, setbacks = f"set back: {reason}", (*before, reason)
+        if goes_on:
+            self.hand_on(told, setbacks=setbacks)
+            return
+        self.hand_back(told, setbacks=setbacks, not_before=self.clock() + wait_s(len(before)))
         self.fleet.rest()
 
-    def hand_back(self, reason: str = "handed back", **changes: object) -> None:
-        """Give the claim up: whoever claims the job next goes on from its committed shards.
+    def hand_on(self, reason: str, **changes: object) -> None:
+        """To a next epoch of our own, at once: the claim is kept, and with it the warm cluster.
 
-        The node time goes into the ledger; the job's receipt will tell of its last cluster alone.
+        The epoch is what keeps late writes of the driver that ended apart from the next one's.
+        """
+        self.write_off_later()
+        self.job.move(State.QUEUED, reason)
+        self.job.change(**changes)
+
+    def hand_back(self, reason: str = "handed back", **changes: object) -> None:
+        """Give the claim up: whoever claims the job next goes on from its committed shards."""
+        self.write_off_later()
+        self.job.move(State.QUEUED, reason)
+        self.job.change(owner="", lease_until=0.0, **changes)
+
+    def write_off_later(self) -> None:
+        """Let the node time go into the ledger, unless the job comes back to this cluster.
+
+        The job's receipt will tell of its last cluster alone.
         """
         if self.watch is not None:
             tenancy, raised = self.watch.tenancy(), self.watch.raised
             self.fleet.settle_with(partial(self.write_off, tenancy, raised))
-        self.job.move(State.QUEUED, reason)
-        self.job.change(owner="", lease_until=0.0, **changes)
 
     def write_off(self, tenancy: Tenancy, raised: Raised, until: float) -> None:
         write_ledger(self.store, self.settings.bucket, tenancy, raised.record, until)
@@ -162,10 +194,21 @@ class JobRun:
         finally:
             raised.cluster.stop(process)
         status, error = process.poll(), self.job.attempt().error
+        if status == HANDED_BACK:
+            self.sit_out()
         if status != 0 and error is None:
-            raise Setback(f"the driver ended with status {status}; its log: {raised.log}")
+            raise DriverDied(f"the driver ended with status {status}; its log: {raised.log}")
         if status != 0:
             raise JobFailed(str(error))
+        raised.driver_died = False
+
+    def sit_out(self) -> NoReturn:
+        """Let the node go that has had notice: a driver that came at once would find it there."""
+        before, most = self.record.preemptions, self.settings.max_preemptions
+        if before >= most:
+            raise JobFailed(f"preempted: nodes were taken away more than {most} times")
+        self.pause(notice_s(before))
+        raise Preempted(f"preempted {before + 1} times: its shards were handed back")
 
     def _wait(self, process: WorkerProcess) -> int | None:
         try:

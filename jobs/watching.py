@@ -67,8 +67,11 @@ class Watch:
         return max((marker.ended_at for marker in self.markers.values()), default=None)
 
     def tenancy(self, done_at: float | None = None) -> Tenancy:
-        """The job's time on its cluster so far."""
-        return Tenancy(self.job.record, self.raised.since, self.job.attempt().ready_at, done_at)
+        """The job's time on its cluster so far; its first driver there was the one that waited."""
+        raised = self.raised
+        if raised.ready_at is None:
+            raised.ready_at = self.job.attempt().ready_at
+        return Tenancy(self.job.record, raised.since, raised.ready_at, done_at)
 
     def _explained(self, state: State, reason: str) -> str:
         """A hopeless job's reason, with what went wrong most."""
