@@ -96,6 +96,7 @@ class Controller:
 
     def look(self) -> bool:
         """Take new batches in and run one job; False when there was none to run."""
+        self._fleet.catch_up()
         self._take_batches()
         for job_id in queued(self._store, self._settings.bucket):
             if self.run(job_id) is not None:
@@ -201,4 +202,8 @@ class Controller:
             try:
                 self._fleet.rest()
             finally:
-                presence.leave(self._store, self._settings.bucket, self.name)
+                self._fleet.settle_up()
+                try:
+                    presence.leave(self._store, self._settings.bucket, self.name)
+                except ZeroshiftError as error:
+                    log.warning("our presence ends by itself: %s", error)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from infra.clusters import make_cluster
@@ -24,6 +25,7 @@ from jobs.cluster_record import ClusterFile, ClusterRecord, cluster_records
 from jobs.errors import Conflict, ZeroshiftError
 from jobs.intent import intend
 from jobs.offers import snapshot
+from jobs.owed import Owed
 from jobs.settings import Settings
 from jobs.starting import Deadlines, check_start
 
@@ -31,7 +33,7 @@ __all__ = ["ClusterRecord", "Fleet", "MakeCluster", "Raised", "cluster_records"]
 
 log = logging.getLogger("zeroshift")
 MakeCluster = Callable[[str, ClusterSpec, Path], Cluster]
-RETIRE_S, NODES_GONE_S = 60.0, 30.0
+RETIRE_S, NODES_GONE_S, LEAVE_S = 60.0, 30.0, 30.0
 
 
 @dataclass
@@ -80,15 +82,25 @@ class Fleet:
         self._lock = threading.Lock()
         self._keep_logs = False
         self._settle: Callable[[float], None] | None = None
+        self._owed = Owed()
 
     def settle_with(self, account: Callable[[float], None]) -> None:
-        """`account` is called once, with the moment at which the job's node time ended."""
+        """`account` is called with the moment at which the job's node time ended; again, with the
+        same moment, while the store does not take what it writes."""
         self._settle = account
+
+    def catch_up(self) -> None:
+        """Write what the store did not take when a cluster went or changed hands."""
+        self._owed.catch_up()
+
+    def settle_up(self) -> None:
+        """The same before the controller leaves: for so long, then the reaper is left to do it."""
+        self._owed.settle_up(LEAVE_S)
 
     def _settle_until(self, moment: float) -> None:
         account, self._settle = self._settle, None
         if account is not None:
-            account(moment)
+            self._owed.write("the bill of a job", partial(account, moment))
 
     def acquire(self, plan: Plan, now: float, tenant: str = "") -> Raised:
         """The warm cluster when it fits `plan`, else a new one, raised from zero, for `tenant`.
@@ -177,7 +189,10 @@ class Fleet:
         return now - raised.idle_since >= self._settings.idle_window_s
 
     def rest(self, failed: bool = False) -> None:
-        """Take the cluster down and check that it is gone; nothing to do without one."""
+        """Take the cluster down and check that it is gone; nothing to do without one.
+
+        What is to be written of it waits for the store; the teardown does not.
+        """
         if self.current is not None and not failed:
             self._last_lease()
         with self._lock:
@@ -201,21 +216,27 @@ class Fleet:
                 self.current.cluster.renew(last_s)
 
     def _write_gone(self, raised: Raised, failed: bool) -> None:
-        now = time.time()
+        now, account, keep_logs = time.time(), self._settle, self._keep_logs
+        self._settle, self._keep_logs = None, False
         left, ended_itself = raised.cluster.leftovers(), raised.cluster.end_reason()
         checked = f"{len(left)} processes left" if left else "no process is left"
-        raised.file.insist(
-            state="failed" if failed or left or ended_itself else "down",
-            gone_at=None if left else now,
-            lease_until=now,
-            checked=f"{checked}; it ended itself: {ended_itself}" if ended_itself else checked,
-            nodes=tuple(raised.cluster.nodes()),
-        )
-        self._settle_until(now)
-        if not (failed or left or self._keep_logs):
-            raised.cluster.forget()
-            raised.log.unlink(missing_ok=True)
-        self._keep_logs = False
+        found = {
+            "state": "failed" if failed or left or ended_itself else "down",
+            "gone_at": None if left else now,
+            "lease_until": now,
+            "checked": f"{checked}; it ended itself: {ended_itself}" if ended_itself else checked,
+            "nodes": tuple(raised.cluster.nodes()),
+        }
+
+        def write() -> None:
+            ours = raised.file.close(**found)
+            if account is not None:  # a reaper that was first has told until when it bills
+                account(now if ours else raised.record.until(now))
+            if not (failed or left or keep_logs):
+                raised.cluster.forget()
+                raised.log.unlink(missing_ok=True)
+
+        self._owed.write(f"cluster {raised.cluster.cluster_id} and its job's bill", write)
 
     def _drain(self, raised: Raised) -> None:
         """Remove the replicas, then let Ray's autoscaler remove the nodes."""

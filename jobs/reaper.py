@@ -102,13 +102,15 @@ class Reaper:
     ) -> None:
         """No node of a cluster that is gone may cost anything from now on."""
         now = self._clock()
-        file.insist(
+        write = file.insist if file.record.gone_at is not None else file.close
+        ours = write(
             state="failed",
             gone_at=now,
             checked=f"reaped at {self._now()} by {self._name}: {words}",
             nodes=tuple(closed(file.record.nodes if nodes is None else nodes, now)),
         )
-        settle(self._store, self._bucket, file.record, now)
+        if ours:  # else its owner came back, and bills what it knows better
+            settle(self._store, self._bucket, file.record, now)
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock(), UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -42,7 +42,7 @@ from jobs.watching import Stopped, Watch
 
 @dataclass
 class JobRun:
-    """The run of one claimed job; `run` is the flow, the other methods are its steps.
+    """The run of one claimed job; `flow` is its course, the other methods are its steps.
 
     watch   over the job on its cluster; None: it has none yet
     """
@@ -67,6 +67,16 @@ class JobRun:
         `StoreUnavailable` leaves the job as it is: it is claimed again when the store is back.
         """
         try:
+            self.flow()
+        except TemporaryError:  # lost to another, or the store is away: nothing can be written now
+            self.write_off_later()
+            raise
+        finally:
+            self.fleet.release(self.clock(), keep_logs=self.record.state is State.FAILED)
+        return self.record
+
+    def flow(self) -> None:
+        try:
             manifest, plan = self.plan()
             watch = self.raise_cluster(plan)
             self.work(manifest, watch)
@@ -74,7 +84,7 @@ class JobRun:
         except Stopped as stop:
             self.end(stop.state, stop.reason)
         except TemporaryError:
-            raise  # lost to another controller, or the store is away: nothing more can be written
+            raise
         except ZeroshiftError as error:
             self.end(State.FAILED, str(error))
         except Preempted as notice:
@@ -86,9 +96,6 @@ class JobRun:
         except KeyboardInterrupt:
             self.hand_back()
             raise
-        finally:
-            self.fleet.release(self.clock(), keep_logs=self.record.state is State.FAILED)
-        return self.record
 
     def can_go_on(self) -> bool:
         """Whether the cluster is above suspicion: a driver's first death is the driver's own."""

@@ -1,13 +1,17 @@
 """A fleet writes its intent first, adopts what is warm, and records what has gone."""
 
+import time
+from contextlib import contextmanager
+
 import pytest
 
-from infra.clusters.fake import FakeCluster
+from infra.clusters.fake import FakeCluster, FakeSweeper
 from infra.errors import NoCapacity, StartFailed, TeardownFailed
 from jobs.cluster_record import ClusterFile, fleet_name
 from jobs.errors import StoreUnavailable
 from jobs.fleet import Fleet, cluster_records
 from jobs.planning import plan_for
+from jobs.reaper import Reaper
 from jobs.starting import Deadlines
 
 
@@ -94,6 +98,84 @@ def test_a_rested_cluster_is_recorded_as_gone_and_its_job_settled_once(store, bu
     [record] = cluster_records(store, bucket)
     assert (record.state, record.checked) == ("down", "no process is left")
     assert moments == [record.gone_at]
+
+
+def test_a_cluster_rests_although_the_bucket_is_away_and_is_written_down_later(
+    store, bucket, fleet, plan, workshop, away
+):
+    moments = []
+    fleet.acquire(plan, 100.0, tenant="job-1")
+    fleet.settle_with(moments.append)
+    with away():
+        fleet.rest()
+        assert not workshop.made[0].alive()
+        assert fleet.current is None
+        fleet._owed._again_at = 0.0
+        fleet.catch_up()
+    assert (cluster_records(store, bucket)[0].gone_at, moments) == (None, [])
+    fleet._owed._again_at = 0.0
+    fleet.catch_up()
+    [record] = cluster_records(store, bucket)
+    assert (record.state, record.checked) == ("down", "no process is left")
+    assert moments == [record.gone_at]
+
+
+def test_a_bill_that_the_bucket_does_not_take_is_tried_again_with_the_same_moment(
+    fleet, plan, workshop
+):
+    moments = []
+
+    def account(moment):
+        moments.append(moment)
+        if len(moments) == 1:
+            raise StoreUnavailable("away")
+
+    fleet.acquire(plan, 100.0)
+    fleet.settle_with(account)
+    fleet.acquire(plan, 115.0)
+    assert moments == [115.0]
+    fleet._owed._again_at = 0.0
+    fleet.catch_up()
+    assert moments == [115.0, 115.0]
+    assert len(fleet._owed) == 0
+
+
+def test_what_a_reaper_wrote_of_a_cluster_meanwhile_holds(
+    store, bucket, fleet, plan, workshop, away
+):
+    moments = []
+    raised = fleet.acquire(plan, 100.0, tenant="job-1")
+    workshop.made[0]._add_node()
+    fleet.settle_with(moments.append)
+    with away():
+        fleet.rest()
+    sweeper = FakeSweeper(workshop.made)
+    clock = lambda: time.time() + 1000  # noqa: E731
+    [reaped] = Reaper(store, bucket, "reaper-1", lambda _: sweeper, clock).reap()
+    [record] = cluster_records(store, bucket)
+    fleet._owed._again_at = 0.0
+    fleet.catch_up()
+    assert reaped.outcome == "ended"
+    assert cluster_records(store, bucket) == [record]
+    assert raised.record == record
+    assert moments == [record.nodes[0].gone_at]
+
+
+@pytest.fixture
+def away(store, monkeypatch):
+    """Within it the bucket takes no write."""
+
+    @contextmanager
+    def outage():
+        def refuse(*arguments, **more):
+            raise StoreUnavailable("the bucket is away")
+
+        with monkeypatch.context() as patched:
+            for name in ("create", "replace", "write"):
+                patched.setattr(store, name, refuse)
+            yield
+
+    return outage
 
 
 def test_a_teardown_that_leaves_something_is_recorded_and_raised(
