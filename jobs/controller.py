@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from infra.clusters import make_cluster, make_sweeper
 from jobs import presence
@@ -21,17 +21,19 @@ from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, MakeCluster
 from jobs.held_job import HeldJob
 from jobs.inbox import Inbox
-from jobs.lease import LEASE_S, Heartbeat, Rounds
+from jobs.lease import LEASE_S, TOLERATED, Heartbeat, Rounds
 from jobs.queue import dequeue, queued
-from jobs.reaper import MakeSweeper, Reaper
+from jobs.reaper import MakeSweeper, Reaped, Reaper
 from jobs.record import Record, RecordFile, claimed
 from jobs.run import JobRun
 from jobs.settings import Settings
 from jobs.shield import uninterrupted
 from jobs.states import State
+from jobs.suspects import Suspects
 
 log = logging.getLogger("zeroshift")
-REAP_EVERY_S = 300.0
+REAP_EVERY_S = 60.0  # or a lease, if that is less; `jobs.orphans` says what a round costs
+SUSPECTS_EVERY_S = 5.0  # costs nothing while there are none
 
 
 class Controller:
@@ -50,8 +52,9 @@ class Controller:
         self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
         self._fleet = Fleet(store, settings, self.name, make)
         self._inbox = Inbox(store, settings)
-        self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock)
         self._lease_s = settings.cluster_lease_s
+        self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock, self._lease_s)
+        self._suspects = Suspects(self._reaper)
 
     def watch(self, stop: threading.Event) -> None:
         """Work until `stop` is set; then the cluster goes down and the presence ends.
@@ -60,7 +63,7 @@ class Controller:
         """
         self._check_store()
         try:
-            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
+            with self._heartbeat(), self._reaping(), self._suspecting():
                 while not stop.is_set():
                     if not self._safely(self._look) and not stop.wait(self._settings.poll_s):
                         self._safely(self._rest_if_idle)
@@ -87,7 +90,7 @@ class Controller:
         """Work until nothing is left to do, then take the cluster down and return."""
         self._check_store()
         try:
-            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
+            with self._heartbeat(), self._reaping(), self._suspecting():
                 self._beat()
                 while self.look() or self._later():
                     pass
@@ -172,15 +175,21 @@ class Controller:
         if record.state.ended:
             dequeue(self._store, self._settings.bucket, record.job_id)
             return None
-        return record if record.owner == self.name else None
+        if record.owner != self.name:
+            return None
+        self._suspects.add(record)
+        return record
 
     def _heartbeat(self) -> Heartbeat:
         return Heartbeat(self._beat, min(LEASE_S, self._lease_s))
 
-    def _reap(self) -> None:
+    def _reaping(self) -> Rounds:
         """End what dead controllers left; a cluster of our own holds a live lease."""
-        for reaped in self._reaper.reap():
-            log.log(logging.ERROR if reaped.alarm else logging.WARNING, "%s", reaped.line)
+        every_s = min(REAP_EVERY_S, self._lease_s)
+        return Rounds(lambda: _tell(self._reaper.reap()), every_s, "reaper")
+
+    def _suspecting(self) -> Rounds:
+        return Rounds(lambda: _tell(self._suspects.reap()), SUSPECTS_EVERY_S, "suspects")
 
     def _beat(self) -> None:
         presence.announce(self._store, self._settings.bucket, self.name)
@@ -204,6 +213,12 @@ class Controller:
             finally:
                 self._fleet.settle_up()
                 try:
+                    _tell(self._suspects.reap())  # `submit-job --wait` has no rounds
                     presence.leave(self._store, self._settings.bucket, self.name)
-                except ZeroshiftError as error:
-                    log.warning("our presence ends by itself: %s", error)
+                except TOLERATED as error:
+                    log.warning("left without a last word: %s", error)
+
+
+def _tell(reaped: Iterable[Reaped]) -> None:
+    for each in reaped:
+        log.log(logging.ERROR if each.alarm else logging.WARNING, "%s", each.line)
