@@ -33,6 +33,7 @@ __all__ = ["ClusterRecord", "Fleet", "MakeCluster", "Raised", "cluster_records"]
 
 log = logging.getLogger("zeroshift")
 MakeCluster = Callable[[str, ClusterSpec, Path], Cluster]
+WriteOff = Callable[[ClusterRecord, float], None]
 RETIRE_S, NODES_GONE_S, LEAVE_S = 60.0, 30.0, 30.0
 
 
@@ -102,8 +103,13 @@ class Fleet:
         if account is not None:
             self._owed.write("the bill of a job", partial(account, moment))
 
-    def acquire(self, plan: Plan, now: float, tenant: str = "") -> Raised:
+    def acquire(
+        self, plan: Plan, now: float, tenant: str = "", write_off: WriteOff | None = None
+    ) -> Raised:
         """The warm cluster when it fits `plan`, else a new one, raised from zero, for `tenant`.
+
+        `write_off` accounts for a new cluster until `settle_with` says how, so that what came of a
+        start that failed is billed.
 
         A job that comes back to the cluster that it was on a moment ago goes on with its node time:
         nothing is settled in between.
@@ -112,7 +118,7 @@ class Fleet:
         if warm and self._fits(warm, plan, now) and self._adopt(warm, now, tenant):
             return warm
         self.rest()
-        return self._raise(plan, now, tenant)
+        return self._raise(plan, now, tenant, write_off)
 
     def _adopt(self, warm: Raised, now: float, tenant: str) -> bool:
         """Whether the warm cluster is still ours, and now `tenant`'s."""
@@ -133,7 +139,7 @@ class Fleet:
         same = warm.record.offer == snapshot(plan.offer)
         return same and young and not warm.spoiled and warm.cluster.alive()
 
-    def _raise(self, plan: Plan, now: float, tenant: str) -> Raised:
+    def _raise(self, plan: Plan, now: float, tenant: str, write_off: WriteOff | None) -> Raised:
         settings = self._settings
         spec, file = intend(self._store, settings, self._owner, plan, now, tenant)
         cluster = self._make(plan.offer.provider, spec, settings.work_dir)
@@ -141,6 +147,8 @@ class Fleet:
         self.current = raised = Raised(
             cluster, file, now, now, log=settings.work_dir / f"{spec.cluster_id}-worker.log"
         )
+        if write_off is not None:
+            self._settle = lambda until: write_off(raised.record, until)
         try:
             cluster.up()
             self._update(state="up")

@@ -66,8 +66,8 @@ def _one(name: str, found: list[PinnedInput], inputs: Inputs) -> PinnedInput:
     fields: dict[str, object] = {}
     for one in reversed(found):  # where they differ, the first picture's count
         fields |= one.fields
-    faults = [one.fault for one in found if one.fault]
-    made = {"group": name, "others": others, "fields": fields, "fault": (faults or [None])[0]}
+    wrong = next((one.fault for one in found if one.fault), None)
+    made = {"group": name, "others": others, "fields": fields, "fault": wrong}
     whole = first.model_copy(update=made)
     return _within(whole, inputs.most_pictures)
 

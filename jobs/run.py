@@ -13,11 +13,12 @@ from functools import partial
 from typing import NoReturn
 
 from infra.clusters.base import WorkerProcess
-from infra.errors import ClusterError
+from infra.errors import ClusterError, NoCapacity
 from infra.planner.plan import Plan
 from jobs.account import Tenancy, write_ledger, write_receipt
 from jobs.addresses import Address
 from jobs.close import Closing, Totals
+from jobs.cluster_record import ClusterRecord
 from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, Raised
 from jobs.held_job import HeldJob
@@ -28,23 +29,25 @@ from jobs.offers import snapshot
 from jobs.order import PictureLimits
 from jobs.orders import make_order
 from jobs.pin import pin
-from jobs.planning import plan_for
+from jobs.planning import plans_for
 from jobs.queue import dequeue
 from jobs.reachable import check_reachable
 from jobs.record import Counts, Record
 from jobs.residency import residency_gate
-from jobs.setbacks import HANDED_BACK, DriverDied, Preempted, Setback, notice_s, wait_s
+from jobs.setbacks import HANDED_BACK, DriverDied, Preempted, Setback, notice_s
 from jobs.settings import Settings
 from jobs.states import State
 from jobs.submission import load_manifest
 from jobs.watching import Stopped, Watch
+from jobs.way_back import WayBack
 
 
 @dataclass
 class JobRun:
     """The run of one claimed job; `flow` is its course, the other methods are its steps.
 
-    watch   over the job on its cluster; None: it has none yet
+    watch         over the job on its cluster; None: it has none yet
+    offers_left   that have not refused, the one that is tried included
     """
 
     job: HeldJob
@@ -53,9 +56,11 @@ class JobRun:
     engine: str = "vllm"
     watch: Watch | None = None
     pause: Callable[[float], object] = time.sleep
+    offers_left: int = 1
 
     def __post_init__(self) -> None:
         self.store, self.paths, self.clock = self.job.store, self.job.paths, self.job.clock
+        self.way_back = WayBack(self.job, self.settings, self.fleet, self.end, self.write_off_later)
 
     @property
     def record(self) -> Record:
@@ -88,13 +93,15 @@ class JobRun:
         except ZeroshiftError as error:
             self.end(State.FAILED, str(error))
         except Preempted as notice:
-            self.hand_on(str(notice), preemptions=self.record.preemptions + 1)
+            self.way_back.hand_on(str(notice), preemptions=self.record.preemptions + 1)
         except DriverDied as fault:
-            self.set_back(str(fault), goes_on=self.can_go_on())
+            self.way_back.set_back(str(fault), goes_on=self.can_go_on())
+        except NoCapacity as refusal:
+            self.way_back.look_elsewhere(str(refusal), self.offers_left)
         except (Setback, ClusterError) as fault:
-            self.set_back(str(fault))
+            self.way_back.set_back(str(fault))
         except KeyboardInterrupt:
-            self.hand_back()
+            self.way_back.hand_back()
             raise
 
     def can_go_on(self) -> bool:
@@ -105,38 +112,6 @@ class JobRun:
         raised.driver_died = True
         return True
 
-    def set_back(self, reason: str, goes_on: bool = False) -> None:
-        """Back to the queue after a fault of infrastructure; the end, when there were too many.
-
-        The cluster goes, being at fault, unless the job `goes_on` there at once.
-        """
-        before = self.record.setbacks
-        if len(before) >= self.settings.max_setbacks:
-            more = f" (after {len(before)} setbacks: {'; '.join(before)})" if before else ""
-            self.end(State.FAILED, f"{reason}{more}")
-            return
-        told, setbacks = f"set back: {reason}", (*before, reason)
-        if goes_on:
-            self.hand_on(told, setbacks=setbacks)
-            return
-        self.hand_back(told, setbacks=setbacks, not_before=self.clock() + wait_s(len(before)))
-        self.fleet.rest()
-
-    def hand_on(self, reason: str, **changes: object) -> None:
-        """To a next epoch of our own, at once: the claim is kept, and with it the warm cluster.
-
-        The epoch is what keeps late writes of the driver that ended apart from the next one's.
-        """
-        self.write_off_later()
-        self.job.move(State.QUEUED, reason)
-        self.job.change(**changes)
-
-    def hand_back(self, reason: str = "handed back", **changes: object) -> None:
-        """Give the claim up: whoever claims the job next goes on from its committed shards."""
-        self.write_off_later()
-        self.job.move(State.QUEUED, reason)
-        self.job.change(owner="", lease_until=0.0, **changes)
-
     def write_off_later(self) -> None:
         """Let the node time go into the ledger, unless the job comes back to this cluster.
 
@@ -145,6 +120,11 @@ class JobRun:
         if self.watch is not None:
             tenancy, raised = self.watch.tenancy(), self.watch.raised
             self.fleet.settle_with(partial(self.write_off, tenancy, raised))
+
+    def write_off_start(self, cluster: ClusterRecord, until: float) -> None:
+        record = self.record.model_copy(update={"offer": cluster.offer})
+        tenancy = Tenancy(record, cluster.since)
+        write_ledger(self.store, self.settings.bucket, tenancy, cluster, until)
 
     def write_off(self, tenancy: Tenancy, raised: Raised, until: float) -> None:
         write_ledger(self.store, self.settings.bucket, tenancy, raised.record, until)
@@ -155,20 +135,26 @@ class JobRun:
         if self.record.cancel_requested:
             raise Stopped(State.CANCELLED, "cancelled by the user")
         manifest = load_manifest(self.store, self.paths)
-        plan = plan_for(manifest, self.settings)
+        plan = self.next_plan(manifest)
         self.check_residency(manifest, plan)
         if self.record.shards == 0:
             size = self.settings.shard_size
             total, shards = pin(self.store, self.paths, manifest.inputs, size)
             if total == 0:
                 raise JobFailed("there are no inputs")
-            counts, offer = Counts(total=total), snapshot(plan.offer)
-            self.job.change(counts=counts, shards=shards, offer=offer)
+            self.job.change(counts=Counts(total=total), shards=shards)
         check_reachable(self.store, self.paths, self.record.shards, self.settings.max_denied)
         limits = PictureLimits(**self.settings.pictures.model_dump())
         order = make_order(self.record, manifest, plan, limits)
         self.store.write(self.paths.order, order.model_dump_json(indent=1).encode())
         return manifest, plan
+
+    def next_plan(self, manifest: Manifest) -> Plan:
+        """That of the first offer that has not refused."""
+        plans = plans_for(manifest, self.settings)
+        left = [each for each in plans if each.offer.name not in self.record.refused] or plans
+        self.offers_left = len(left)
+        return left[0]
 
     def check_residency(self, manifest: Manifest, plan: Plan) -> None:
         """Again, since a local node stands here, and whoever submitted the job may not."""
@@ -179,7 +165,8 @@ class JobRun:
 
     def raise_cluster(self, plan: Plan) -> Watch:
         self.job.move(State.PROVISIONING)
-        raised = self.fleet.acquire(plan, self.clock(), self.record.job_id)
+        self.job.change(offer=snapshot(plan.offer))
+        raised = self.fleet.acquire(plan, self.clock(), self.record.job_id, self.write_off_start)
         self.watch = Watch(self.job, self.fleet, raised, self.settings.stall_s)
         self.job.change(cluster_id=raised.cluster.cluster_id)
         return self.watch

@@ -8,6 +8,7 @@ nobody's fault, a node that its provider takes back after notice, is counted apa
 import os
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 5.0, 300.0
+FIRST_CAPACITY_S, LONGEST_CAPACITY_S = 15.0, 600.0
 LONGEST_NOTICE_S = 60.0  # providers give notice of half a minute to two
 HANDED_BACK = os.EX_TEMPFAIL  # status of a driver that gave its shards back after such a notice
 
@@ -32,3 +33,11 @@ def wait_s(before: int) -> float:
 def notice_s(before: int) -> float:
     """Seconds to let a node go that has had notice, after so many notices before: 5, 10, 15, …"""
     return float(min(LONGEST_NOTICE_S, FIRST_WAIT_S * (before + 1)))
+
+
+def capacity_s(before: int) -> float:
+    """Seconds until offers without a node to give are tried again: 15, 30, 60, … up to ten minutes.
+
+    A refusal costs nothing, but what is asked for too often is throttled.
+    """
+    return float(min(LONGEST_CAPACITY_S, FIRST_CAPACITY_S * 2 ** min(before, 16)))

@@ -110,6 +110,13 @@ class Settings(BaseSettings):
         "after notice. Apart from max_setbacks, and generous, since each costs little and is "
         "nobody's fault; without an end, a job could live on notices alone.",
     )
+    max_no_capacity_s: float = Field(
+        default=86400.0,
+        ge=0,
+        description="Seconds that a job waits for an offer that has a node to give, with pauses of "
+        "15 s to 10 minutes; a wait costs nothing and is no setback. A day, since capacity often "
+        "comes back at night. 0 fails the job when every offer has refused once.",
+    )
     stall_s: float = Field(
         default=1800.0,
         gt=0,

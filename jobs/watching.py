@@ -50,13 +50,19 @@ class Watch:
         )
         now = self.job.clock()
         cost = self.tenancy().bill(self.raised.cluster.nodes(), now).usd
-        self.job.change(counts=counts, cost_usd=cost)
+        self.job.change(counts=counts, cost_usd=cost, **self._has_capacity())
         if self.job.record.cancel_requested:
             raise Stopped(State.CANCELLED, "cancelled by the user")
         stop = limits.exceeded(counts, cost, self.job.clock())
         if stop is not None:
             raise Stopped(stop[0], self._explained(*stop))
         self._check_cluster()
+
+    def _has_capacity(self) -> dict[str, object]:
+        """Once an engine has answered, refusals before it are history."""
+        if self.raised.ready_at is None:
+            return {}
+        return {"refused": (), "no_capacity_since": 0.0, "no_capacity_waits": 0}
 
     def look(self) -> None:
         """Read the markers that were written since the last look."""

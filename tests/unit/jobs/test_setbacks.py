@@ -25,7 +25,7 @@ def settings(make_settings):
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch):
-    monkeypatch.setattr("jobs.run.wait_s", lambda before: 0.0)
+    monkeypatch.setattr("jobs.way_back.wait_s", lambda before: 0.0)
     monkeypatch.setattr("jobs.run.notice_s", lambda before: 0.0)
 
 
@@ -57,7 +57,7 @@ def test_a_driver_that_is_killed_is_followed_by_another_that_goes_on(
 def test_a_driver_that_dies_leaves_its_sound_cluster_to_the_next_one_at_once(
     store, bucket, controller, submitted, put_pictures, load, receipt, workshop, monkeypatch
 ):
-    monkeypatch.setattr("jobs.run.wait_s", lambda before: 1e6)  # would be waited for in vain
+    monkeypatch.setattr("jobs.way_back.wait_s", lambda before: 1e6)  # would be waited for in vain
     workshop.before = lambda paths, epoch: -9 if epoch == 1 else None
     put_pictures(2)
     job = submitted()
