@@ -252,7 +252,7 @@ class Fleet:
             return
         try:
             raised.cluster.launch(["retire"], {}, raised.log).wait(RETIRE_S)
-        except (ClusterError, subprocess.TimeoutExpired):
+        except (ClusterError, OSError, subprocess.TimeoutExpired):
             return  # down() ends by id what did not go by itself
         deadline = time.monotonic() + NODES_GONE_S
         while _living(raised.cluster.nodes()) and time.monotonic() < deadline:

@@ -19,6 +19,7 @@ from jobs.account import Tenancy, write_ledger, write_receipt
 from jobs.addresses import Address
 from jobs.close import Closing, Totals
 from jobs.cluster_record import ClusterRecord
+from jobs.disk import disk_fault
 from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, Raised
 from jobs.held_job import HeldJob
@@ -100,6 +101,8 @@ class JobRun:
             self.way_back.look_elsewhere(str(refusal), self.offers_left)
         except (Setback, ClusterError) as fault:
             self.way_back.set_back(str(fault))
+        except OSError as fault:  # of the work folder, or of the table before it is uploaded
+            self.way_back.set_back(disk_fault(fault, self.settings.work_dir))
         except KeyboardInterrupt:
             self.way_back.hand_back()
             raise
@@ -221,13 +224,21 @@ class JobRun:
             self.publish(watch, State.COMPLETED, "")
 
     def end(self, state: State, reason: str) -> None:
-        """End without a success marker; what rows there are stay, and are published."""
+        """End without a success marker; what rows there are stay, and are published.
+
+        A disk without room for the table must not keep the job from ending.
+        """
         if self.watch is not None:
             self.watch.look()
-            self.publish(self.watch, state, reason)
-        else:
-            self.job.move(state, reason)
-            dequeue(self.store, self.settings.bucket, self.record.job_id)
+            try:
+                self.publish(self.watch, state, reason)
+                return
+            except OSError as fault:
+                why = disk_fault(fault, self.settings.work_dir)
+                reason = reason if why in reason else f"{reason}; not published: {why}"
+                self.write_off_later()
+        self.job.move(state, reason)
+        dequeue(self.store, self.settings.bucket, self.record.job_id)
 
     def publish(self, watch: Watch, state: State, reason: str) -> None:
         """Write rows and a receipt with the bill so far, then enter the end state."""
