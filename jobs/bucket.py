@@ -1,7 +1,7 @@
 """S3-compatible stores: read, write, list, and the two conditional writes that locks are made of.
 
-Everything of botocore stays in here and in `store_client` and `store_errors`: its exceptions leave
-as those of `jobs.errors`, after several tries (`jobs.patience`).
+Everything of botocore stays in here and in `store_client`, `store_body` and `store_errors`: its
+exceptions leave as those of `jobs.errors`, after several tries (`jobs.patience`).
 """
 
 from collections.abc import Callable, Iterator
@@ -15,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from jobs.addresses import Address
 from jobs.errors import (
+    Archived,
     Conflict,
     CredentialsExpired,
     NotFound,
@@ -24,6 +25,7 @@ from jobs.errors import (
     UserError,
 )
 from jobs.patience import Patience
+from jobs.store_body import read_body
 from jobs.store_client import Spelling, StoreOptions, make_client
 from jobs.store_errors import translate, upload_error
 
@@ -210,11 +212,27 @@ class Store:
                 "get_object", str(address), Bucket=address.bucket, Key=address.key, **condition
             )
             try:  # the body can break off too, and is asked for again then
-                return bytes(answer["Body"].read()), _bare(answer["ETag"])
+                body = read_body(answer["Body"], answer.get("ContentLength", 0))
+                return body, _bare(answer["ETag"])
             except (BotoCoreError, OSError) as error:
                 raise StoreUnavailable(f"{address}: {error}") from error
 
-        return self._patiently(request)
+        try:
+            return self._patiently(request)
+        except Archived as error:
+            raise self._thawing(address) or error from error
+
+    def _thawing(self, address: Address) -> Archived | None:
+        """What to say of an archived object whose restore has been asked for."""
+        try:
+            state = self._call("head_object", address).get("Restore") or ""
+        except (PermanentError, StoreUnavailable):
+            return None
+        if 'ongoing-request="true"' not in state:
+            return None
+        return Archived(
+            f"{address}: archived, its restore is under way; submit again when it is done"
+        )
 
     def _pages(self, prefix: Address, **more: str) -> Iterator[dict[str, Any]]:
         where = {"Bucket": prefix.bucket, "Prefix": prefix.key, **more}

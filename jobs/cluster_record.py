@@ -6,7 +6,7 @@ written meanwhile: so a controller that was paused finds out that its cluster wa
 
 import json
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import Literal
 
@@ -45,6 +45,10 @@ class ClusterRecord(BaseModel):
     tenant: str = ""
     since: float = 0.0
 
+    def until(self, now: float) -> float:
+        """When the last tenant's node time ended: with its last node, or `now` while one lives."""
+        return max([self.since, *(node.gone_at or now for node in self.nodes)])
+
 
 class ClusterFile:
     """A cluster's record in the bucket, as we last wrote or read it."""
@@ -75,14 +79,24 @@ class ClusterFile:
                 raise
         self.record, self._etag = record, etag
 
-    def insist(self, **changes: object) -> None:
+    def insist(self, **changes: object) -> bool:
         """The same on whatever is there now: for what is known to be so, as that all is gone."""
+        return self._insist(changes, lambda: False)
+
+    def close(self, **changes: object) -> bool:
+        """Insist, unless somebody has told meanwhile when it went: theirs holds, and is told."""
+        return self._insist(changes, lambda: self.record.gone_at is not None)
+
+    def _insist(self, changes: dict[str, object], enough: Callable[[], bool]) -> bool:
         for _ in range(ATTEMPTS):
             try:
-                return self.change(**changes)
+                self.change(**changes)
+                return True
             except Conflict:
                 newer = self.load(self._store, self._bucket, self.record.cluster_id)
                 self.record, self._etag = newer.record, newer._etag
+                if enough():
+                    return False
         raise Conflict(f"{self.record.cluster_id}: its record changed {ATTEMPTS} times under us")
 
 

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from infra.clusters import make_cluster, make_sweeper
 from jobs import presence
@@ -19,17 +19,21 @@ from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, MakeCluster
+from jobs.held_job import HeldJob
 from jobs.inbox import Inbox
-from jobs.lease import LEASE_S, Heartbeat, Rounds
+from jobs.lease import LEASE_S, TOLERATED, Heartbeat, Rounds
 from jobs.queue import dequeue, queued
-from jobs.reaper import MakeSweeper, Reaper
+from jobs.reaper import MakeSweeper, Reaped, Reaper
 from jobs.record import Record, RecordFile, claimed
 from jobs.run import JobRun
 from jobs.settings import Settings
 from jobs.shield import uninterrupted
+from jobs.states import State
+from jobs.suspects import Suspects
 
 log = logging.getLogger("zeroshift")
-REAP_EVERY_S = 300.0
+REAP_EVERY_S = 60.0  # or a lease, if that is less; `jobs.orphans` says what a round costs
+SUSPECTS_EVERY_S = 5.0  # costs nothing while there are none
 
 
 class Controller:
@@ -48,8 +52,9 @@ class Controller:
         self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
         self._fleet = Fleet(store, settings, self.name, make)
         self._inbox = Inbox(store, settings)
-        self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock)
         self._lease_s = settings.cluster_lease_s
+        self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock, self._lease_s)
+        self._suspects = Suspects(self._reaper)
 
     def watch(self, stop: threading.Event) -> None:
         """Work until `stop` is set; then the cluster goes down and the presence ends.
@@ -58,7 +63,7 @@ class Controller:
         """
         self._check_store()
         try:
-            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
+            with self._heartbeat(), self._reaping(), self._suspecting():
                 while not stop.is_set():
                     if not self._safely(self._look) and not stop.wait(self._settings.poll_s):
                         self._safely(self._rest_if_idle)
@@ -85,7 +90,7 @@ class Controller:
         """Work until nothing is left to do, then take the cluster down and return."""
         self._check_store()
         try:
-            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
+            with self._heartbeat(), self._reaping(), self._suspecting():
                 self._beat()
                 while self.look() or self._later():
                     pass
@@ -94,6 +99,7 @@ class Controller:
 
     def look(self) -> bool:
         """Take new batches in and run one job; False when there was none to run."""
+        self._fleet.catch_up()
         self._take_batches()
         for job_id in queued(self._store, self._settings.bucket):
             if self.run(job_id) is not None:
@@ -124,11 +130,19 @@ class Controller:
             log.error("inbox: %s", error)
 
     def run(self, job_id: str) -> Record | None:
-        """Claim and run a job; None when it can't be claimed."""
+        """Claim and run a job; None when it can't be claimed, or was lost.
+
+        A job that goes on with another driver on the same cluster is claimed anew by its owner.
+        """
         paths = JobPaths.of(self._settings.bucket, job_id)
-        record = self._claim(paths)
-        if record is None:
-            return None
+        ended = None
+        while (record := self._claim(paths)) is not None:
+            ended = self._run_claimed(paths, record)
+            if ended is None or ended.owner != self.name or ended.state is not State.QUEUED:
+                break
+        return ended
+
+    def _run_claimed(self, paths: JobPaths, record: Record) -> Record | None:
         file = RecordFile(self._store, paths)
 
         def renew() -> None:
@@ -137,17 +151,16 @@ class Controller:
             file.change(lambda old: old.model_copy(update=change), record.epoch)
             self._fleet.renew(now)
 
-        log.info("%s: claimed", job_id)
-        run = JobRun(
-            self._store, self._settings, self._fleet, paths, record, self._engine, self._clock
-        )
+        log.info("%s: claimed", record.job_id)
+        job = HeldJob(self._store, paths, record, self._clock)
+        run = JobRun(job, self._settings, self._fleet, self._engine)
         with Heartbeat(renew, self._lease_s):
             try:
                 ended = run.run()
             except Conflict as error:
                 log.warning("%s", error)
                 return None
-        log.info("%s: %s %s", job_id, ended.state, ended.reason)
+        log.info("%s: %s %s", record.job_id, ended.state, ended.reason)
         return ended
 
     def _claim(self, paths: JobPaths) -> Record | None:
@@ -162,15 +175,21 @@ class Controller:
         if record.state.ended:
             dequeue(self._store, self._settings.bucket, record.job_id)
             return None
-        return record if record.owner == self.name else None
+        if record.owner != self.name:
+            return None
+        self._suspects.add(record)
+        return record
 
     def _heartbeat(self) -> Heartbeat:
         return Heartbeat(self._beat, min(LEASE_S, self._lease_s))
 
-    def _reap(self) -> None:
+    def _reaping(self) -> Rounds:
         """End what dead controllers left; a cluster of our own holds a live lease."""
-        for reaped in self._reaper.reap():
-            log.log(logging.ERROR if reaped.alarm else logging.WARNING, "%s", reaped.line)
+        every_s = min(REAP_EVERY_S, self._lease_s)
+        return Rounds(lambda: _tell(self._reaper.reap()), every_s, "reaper")
+
+    def _suspecting(self) -> Rounds:
+        return Rounds(lambda: _tell(self._suspects.reap()), SUSPECTS_EVERY_S, "suspects")
 
     def _beat(self) -> None:
         presence.announce(self._store, self._settings.bucket, self.name)
@@ -192,4 +211,14 @@ class Controller:
             try:
                 self._fleet.rest()
             finally:
-                presence.leave(self._store, self._settings.bucket, self.name)
+                self._fleet.settle_up()
+                try:
+                    _tell(self._suspects.reap())  # `submit-job --wait` has no rounds
+                    presence.leave(self._store, self._settings.bucket, self.name)
+                except TOLERATED as error:
+                    log.warning("left without a last word: %s", error)
+
+
+def _tell(reaped: Iterable[Reaped]) -> None:
+    for each in reaped:
+        log.log(logging.ERROR if each.alarm else logging.WARNING, "%s", each.line)

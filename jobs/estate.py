@@ -20,7 +20,7 @@ def settle(store: Store, bucket: str, cluster: ClusterRecord, now: float) -> Non
     paths = JobPaths.of(bucket, cluster.tenant)
     with suppress(NotFound):
         job = RecordFile(store, paths).load().model_copy(update={"offer": cluster.offer})
-        until = max([cluster.since, *(node.gone_at or now for node in cluster.nodes)])
+        until = cluster.until(now)
         ready = [at for at in _ready(store, paths) if cluster.since <= at <= until]
         tenancy = Tenancy(job, cluster.since, min(ready, default=None))
         write_ledger(store, bucket, tenancy, cluster, until)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from infra.clusters import make_cluster
@@ -24,6 +25,7 @@ from jobs.cluster_record import ClusterFile, ClusterRecord, cluster_records
 from jobs.errors import Conflict, ZeroshiftError
 from jobs.intent import intend
 from jobs.offers import snapshot
+from jobs.owed import Owed
 from jobs.settings import Settings
 from jobs.starting import Deadlines, check_start
 
@@ -31,20 +33,27 @@ __all__ = ["ClusterRecord", "Fleet", "MakeCluster", "Raised", "cluster_records"]
 
 log = logging.getLogger("zeroshift")
 MakeCluster = Callable[[str, ClusterSpec, Path], Cluster]
-RETIRE_S, NODES_GONE_S = 60.0, 30.0
+WriteOff = Callable[[ClusterRecord, float], None]
+RETIRE_S, NODES_GONE_S, LEAVE_S = 60.0, 30.0, 30.0
 
 
 @dataclass
 class Raised:
     """A cluster of ours.
 
-    since     when its present job's node time began
-    spoiled   it is not ours any more, or did not start: no job gets it, and it goes at once
+    since      when its present job's node time began
+    ready_at   when an engine first answered that job; None: not yet
+    waits_since   from when the present driver waits for an engine
+    driver_died   the last driver on it ended without a word
+    spoiled    it is not ours any more, or did not start: no job gets it, and it goes at once
     """
 
     cluster: Cluster
     file: ClusterFile
     since: float
+    waits_since: float
+    ready_at: float | None = None
+    driver_died: bool = False
     idle_since: float | None = None
     log: Path = field(default_factory=Path)
     spoiled: bool = False
@@ -52,6 +61,13 @@ class Raised:
     @property
     def record(self) -> ClusterRecord:
         return self.file.record
+
+    @property
+    def sound(self) -> bool:
+        """Whether its head lives, and a node with an engine that has answered."""
+        if self.spoiled or self.ready_at is None or not self.cluster.alive():
+            return False
+        return bool(_living(self.cluster.nodes()))
 
 
 class Fleet:
@@ -67,27 +83,55 @@ class Fleet:
         self._lock = threading.Lock()
         self._keep_logs = False
         self._settle: Callable[[float], None] | None = None
+        self._owed = Owed()
 
     def settle_with(self, account: Callable[[float], None]) -> None:
-        """`account` is called once, with the moment at which the job's node time ended."""
+        """`account` is called with the moment at which the job's node time ended; again, with the
+        same moment, while the store does not take what it writes."""
         self._settle = account
+
+    def catch_up(self) -> None:
+        """Write what the store did not take when a cluster went or changed hands."""
+        self._owed.catch_up()
+
+    def settle_up(self) -> None:
+        """The same before the controller leaves: for so long, then the reaper is left to do it."""
+        self._owed.settle_up(LEAVE_S)
 
     def _settle_until(self, moment: float) -> None:
         account, self._settle = self._settle, None
         if account is not None:
-            account(moment)
+            self._owed.write("the bill of a job", partial(account, moment))
 
-    def acquire(self, plan: Plan, now: float, tenant: str = "") -> Raised:
-        """The warm cluster when it fits `plan`, else a new one, raised from zero, for `tenant`."""
+    def acquire(
+        self, plan: Plan, now: float, tenant: str = "", write_off: WriteOff | None = None
+    ) -> Raised:
+        """The warm cluster when it fits `plan`, else a new one, raised from zero, for `tenant`.
+
+        `write_off` accounts for a new cluster until `settle_with` says how, so that what came of a
+        start that failed is billed.
+
+        A job that comes back to the cluster that it was on a moment ago goes on with its node time:
+        nothing is settled in between.
+        """
         warm = self.current
-        if warm and self._fits(warm, plan, now):
-            self.write_nodes()
-            self._settle_until(now)
-            warm.since, warm.idle_since = now, None
-            if self._update(tenant=tenant, since=now):
-                return warm
+        if warm and self._fits(warm, plan, now) and self._adopt(warm, now, tenant):
+            return warm
         self.rest()
-        return self._raise(plan, now, tenant)
+        return self._raise(plan, now, tenant, write_off)
+
+    def _adopt(self, warm: Raised, now: float, tenant: str) -> bool:
+        """Whether the warm cluster is still ours, and now `tenant`'s."""
+        comes_back = tenant != "" and warm.record.tenant == tenant
+        if not self._update():
+            return False
+        warm.waits_since, warm.idle_since = now, None
+        if comes_back:
+            self._settle = None
+            return True
+        self._settle_until(now)
+        warm.since, warm.ready_at, warm.driver_died = now, None, False
+        return self._update(tenant=tenant, since=now)
 
     def _fits(self, warm: Raised, plan: Plan, now: float) -> bool:
         """A cluster past half of its lifetime might end in the middle of the job."""
@@ -95,14 +139,16 @@ class Fleet:
         same = warm.record.offer == snapshot(plan.offer)
         return same and young and not warm.spoiled and warm.cluster.alive()
 
-    def _raise(self, plan: Plan, now: float, tenant: str) -> Raised:
+    def _raise(self, plan: Plan, now: float, tenant: str, write_off: WriteOff | None) -> Raised:
         settings = self._settings
         spec, file = intend(self._store, settings, self._owner, plan, now, tenant)
         cluster = self._make(plan.offer.provider, spec, settings.work_dir)
         file.change(place=cluster.place)
         self.current = raised = Raised(
-            cluster, file, now, log=settings.work_dir / f"{spec.cluster_id}-worker.log"
+            cluster, file, now, now, log=settings.work_dir / f"{spec.cluster_id}-worker.log"
         )
+        if write_off is not None:
+            self._settle = lambda until: write_off(raised.record, until)
         try:
             cluster.up()
             self._update(state="up")
@@ -130,7 +176,7 @@ class Fleet:
             return
         cluster = raised.cluster
         try:
-            check_start(cluster.nodes(), raised.since, cluster.refusal(), now, self.deadlines)
+            check_start(cluster.nodes(), raised.waits_since, cluster.refusal(), now, self.deadlines)
         except ClusterError:
             raised.spoiled = True
             raise
@@ -151,7 +197,10 @@ class Fleet:
         return now - raised.idle_since >= self._settings.idle_window_s
 
     def rest(self, failed: bool = False) -> None:
-        """Take the cluster down and check that it is gone; nothing to do without one."""
+        """Take the cluster down and check that it is gone; nothing to do without one.
+
+        What is to be written of it waits for the store; the teardown does not.
+        """
         if self.current is not None and not failed:
             self._last_lease()
         with self._lock:
@@ -175,21 +224,27 @@ class Fleet:
                 self.current.cluster.renew(last_s)
 
     def _write_gone(self, raised: Raised, failed: bool) -> None:
-        now = time.time()
+        now, account, keep_logs = time.time(), self._settle, self._keep_logs
+        self._settle, self._keep_logs = None, False
         left, ended_itself = raised.cluster.leftovers(), raised.cluster.end_reason()
         checked = f"{len(left)} processes left" if left else "no process is left"
-        raised.file.insist(
-            state="failed" if failed or left or ended_itself else "down",
-            gone_at=None if left else now,
-            lease_until=now,
-            checked=f"{checked}; it ended itself: {ended_itself}" if ended_itself else checked,
-            nodes=tuple(raised.cluster.nodes()),
-        )
-        self._settle_until(now)
-        if not (failed or left or self._keep_logs):
-            raised.cluster.forget()
-            raised.log.unlink(missing_ok=True)
-        self._keep_logs = False
+        found = {
+            "state": "failed" if failed or left or ended_itself else "down",
+            "gone_at": None if left else now,
+            "lease_until": now,
+            "checked": f"{checked}; it ended itself: {ended_itself}" if ended_itself else checked,
+            "nodes": tuple(raised.cluster.nodes()),
+        }
+
+        def write() -> None:
+            ours = raised.file.close(**found)
+            if account is not None:  # a reaper that was first has told until when it bills
+                account(now if ours else raised.record.until(now))
+            if not (failed or left or keep_logs):
+                raised.cluster.forget()
+                raised.log.unlink(missing_ok=True)
+
+        self._owed.write(f"cluster {raised.cluster.cluster_id} and its job's bill", write)
 
     def _drain(self, raised: Raised) -> None:
         """Remove the replicas, then let Ray's autoscaler remove the nodes."""
@@ -197,7 +252,7 @@ class Fleet:
             return
         try:
             raised.cluster.launch(["retire"], {}, raised.log).wait(RETIRE_S)
-        except (ClusterError, subprocess.TimeoutExpired):
+        except (ClusterError, OSError, subprocess.TimeoutExpired):
             return  # down() ends by id what did not go by itself
         deadline = time.monotonic() + NODES_GONE_S
         while _living(raised.cluster.nodes()) and time.monotonic() < deadline:

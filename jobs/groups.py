@@ -4,7 +4,7 @@ A group keeps its pictures in the order in which they were pinned, and groups st
 first picture stood.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from jobs.addresses import Address
 from jobs.errors import ManifestError
@@ -15,20 +15,21 @@ from jobs.patterns import TooSlow, search
 NameOf = Callable[[PinnedInput], str | None]
 
 
-def grouped(pinned: Iterable[PinnedInput], inputs: Inputs) -> list[PinnedInput]:
-    """`pinned` with the pictures of each group in one input; as it is without `group_by`.
+def grouped(pinned: Iterable[PinnedInput], inputs: Inputs) -> Iterator[PinnedInput]:
+    """`pinned` with the pictures of each group in one input; without `group_by` as it is, a stream.
 
-    An input without a group, or a group too large, carries its fault: a row says so.
+    An input without a group, a group too large, or one with a picture that has a fault, carries its
+    fault: a row says so.
     """
     if inputs.group_by is None:
-        return [_within(each, inputs.most_pictures) for each in pinned]
+        return (_within(each, inputs.most_pictures) for each in pinned)
     name_of = _naming(inputs.group_by)
     groups: dict[str, list[PinnedInput]] = {}
     for number, each in enumerate(pinned):
         name = name_of(each)
         # No group's name has a line end in front.
         groups.setdefault(f"\n{number}" if name is None else name, []).append(each)
-    return [_one(name, found, inputs) for name, found in groups.items()]
+    return (_one(name, found, inputs) for name, found in groups.items())
 
 
 def _naming(group_by: str | GroupBy) -> NameOf:
@@ -65,7 +66,9 @@ def _one(name: str, found: list[PinnedInput], inputs: Inputs) -> PinnedInput:
     fields: dict[str, object] = {}
     for one in reversed(found):  # where they differ, the first picture's count
         fields |= one.fields
-    whole = first.model_copy(update={"group": name, "others": others, "fields": fields})
+    wrong = next((one.fault for one in found if one.fault), None)
+    made = {"group": name, "others": others, "fields": fields, "fault": wrong}
+    whole = first.model_copy(update=made)
     return _within(whole, inputs.most_pictures)
 
 

@@ -49,12 +49,13 @@ class Sampling(_Part):
 
 
 class Hardware(_Part):
-    """Where to run: by the name of an offer, or "auto" for the cheapest that fits.
+    """Where to run: by the name of an offer, several to be tried in their order while one has no
+    node to give, or "auto" for the cheapest that fits.
 
     With "auto", `gpus`, `regions`, `spot` and `deadline_s` limit the choice.
     """
 
-    offer: Filled = "local"
+    offer: Filled | tuple[Filled, ...] = "local"
     replicas: int = Field(default=1, ge=1, le=64, description="Engine replicas of a local job.")
     gpus: tuple[Filled, ...] = Field(default=(), description="Kinds of GPU; empty is any.")
     regions: tuple[Filled, ...] = Field(default=(), description="Patterns such as eu-*.")
@@ -63,6 +64,21 @@ class Hardware(_Part):
     quantization: Literal["none", "fp8", "awq", "int8"] | None = Field(
         default=None, description="Default: that of the checkpoint."
     )
+
+    @property
+    def offers(self) -> tuple[str, ...]:
+        """The names, in the order in which they are tried."""
+        return (self.offer,) if isinstance(self.offer, str) else self.offer
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        names = self.offers
+        if not names or len(set(names)) < len(names) or ("auto" in names and len(names) > 1):
+            raise ValueError(
+                f"offer: found {json.dumps(names)}; allowed: a name, or several different ones "
+                'without "auto", which has an order of its own'
+            )
+        return self
 
 
 class Budget(_Part):

@@ -1,44 +1,63 @@
 """Pin: list the inputs as a stream, note each one's etag, cut them into shards, write them down.
 
 The third step of a job's life. What is pinned is what is worked: an object that changes later is
-that row's error, one that arrives later belongs to another batch.
+that row's error, one that arrives later belongs to another batch. Nothing grows with the number of
+inputs, unless they are grouped: a group's pictures may lie anywhere in the list.
 """
 
+import io
 import json
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from jobs.addresses import ROOT, Address, JobPaths
 from jobs.bucket import Store
-from jobs.errors import ManifestError, NotFound, ZeroshiftError
+from jobs.errors import (
+    AccessDenied,
+    Archived,
+    CredentialsExpired,
+    ManifestError,
+    NotFound,
+    PermanentError,
+    ZeroshiftError,
+)
 from jobs.groups import grouped
 from jobs.manifest_inputs import Inputs
-from jobs.order import PinnedInput, PinnedObject
+from jobs.order import Fault, PinnedInput, PinnedObject
 from jobs.strict_json import load_strict
 
 MARKERS = ("_SUCCESS", "manifest.json")  # close a batch; they are not pictures
 LARGEST_SHARD = 256
 SMALLEST_SHARD = 8
 SHARDS_WANTED = 16  # enough for an even load and for progress that moves
+FAULTS: dict[type[PermanentError], str] = {
+    NotFound: "object_gone",
+    AccessDenied: "access_denied",
+    Archived: "archived",
+    PermanentError: "unreadable",
+}
 
 
 def pin(store: Store, paths: JobPaths, inputs: Inputs, shard_size: int | None) -> tuple[int, int]:
-    """Write the shards' inputs; answers how many inputs and shards there are."""
-    pinned = pinned_inputs(store, inputs)
-    size = shard_size or min(LARGEST_SHARD, max(SMALLEST_SHARD, -(-len(pinned) // SHARDS_WANTED)))
-    shards = 0
-    for shard, part in enumerate(_chunks(pinned, size)):
+    """Write the shards' inputs; answers how many inputs and shards there are.
+
+    `StoreUnavailable` when the store does not tell of an input: nothing is pinned by guess.
+    """
+    pinned, total, shards = grouped(_inputs(store, inputs), inputs), 0, 0
+    first = list(islice(pinned, LARGEST_SHARD * SHARDS_WANTED))  # more of them have one size
+    size = shard_size or min(LARGEST_SHARD, max(SMALLEST_SHARD, -(-len(first) // SHARDS_WANTED)))
+    for shard, part in enumerate(_chunks(chain(first, pinned), size)):
         # In ASCII, so that a key with a line separator stays on one line for every reader.
         body = "".join(json.dumps(each.model_dump()) + "\n" for each in part)
         store.write(paths.inputs_of(shard), body.encode(), "application/jsonl")
-        shards = shard + 1
-    return len(pinned), shards
+        total, shards = total + len(part), shard + 1
+    return total, shards
 
 
 def pinned_inputs(store: Store, inputs: Inputs, most: int | None = None) -> list[PinnedInput]:
     """The inputs as they are now, or the first `most` pictures of them; groups in one input."""
-    return grouped(islice(_inputs(store, inputs), most), inputs)
+    return list(grouped(islice(_inputs(store, inputs), most), inputs))
 
 
 def _inputs(store: Store, inputs: Inputs) -> Iterator[PinnedInput]:
@@ -75,11 +94,18 @@ def is_picture(address: Address) -> bool:
 
 
 def _named(store: Store, text: str) -> PinnedInput:
-    """An object named by the user. One that is not there stays in the list: its row says so."""
+    """An object named by the user. What is wrong with it alone is its row's error.
+
+    What is wrong with the store, our credentials or the settings is raised.
+    """
     try:
         found = store.look(Address.parse(text))
-    except ZeroshiftError:
-        return PinnedInput(address=text, etag="", size=0)
+    except CredentialsExpired:
+        raise
+    except PermanentError as error:
+        code = next(code for kind, code in FAULTS.items() if isinstance(error, kind))
+        fault = Fault(code=code, message=str(error))
+        return PinnedInput(address=text, etag="", size=0, fault=fault)
     return PinnedInput(address=text, etag=found.etag, size=found.size)
 
 
@@ -91,23 +117,29 @@ def _indexed(store: Store, index: Address) -> Iterator[PinnedInput]:
 def _lines(store: Store, index: Address) -> Iterator[tuple[str, str]]:
     """The lines of an index that are not empty, and what to call each."""
     try:
-        text = store.read(index).decode()
-    except (NotFound, UnicodeDecodeError) as error:
+        body = store.read(index)
+    except NotFound as error:
         raise ManifestError(f"inputs.index: {error}") from error
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield line, f"{index} line {number}"
+    for number, line in enumerate(io.BytesIO(body), start=1):
+        where = f"{index} line {number}"
+        try:
+            text = line.decode().removesuffix("\n")
+        except UnicodeDecodeError as error:
+            raise ManifestError(f"inputs.index: {where}: {error}") from error
+        if text.strip():
+            yield text, where
 
 
 def _of_line(store: Store, line: str, where: str) -> Iterator[PinnedInput]:
     """The inputs of a line: one, or one for each of its `questions`; `keys` are one prompt's."""
     keys, fields = _read_line(line, where)
     questions = fields.pop("questions", None)
-    first, *others = (_named(store, key) for key in keys)
+    first, *others = named = [_named(store, key) for key in keys]
+    fault = next((each.fault for each in named if each.fault), None)
     more = tuple(PinnedObject(**each.model_dump(include=_OBJECT)) for each in others)
     for question in questions or [None]:
         asked = fields if question is None else {**fields, "question": question}
-        yield first.model_copy(update={"others": more, "fields": asked})
+        yield first.model_copy(update={"others": more, "fields": asked, "fault": fault})
 
 
 def _read_line(line: str, where: str) -> tuple[list[str], dict[str, Any]]:

@@ -6,6 +6,7 @@ The second step of a job's life; `jobs.quoting` adds seconds and money to it.
 from pathlib import Path
 
 from infra.catalogue.endpoints import find_endpoint
+from infra.catalogue.offers import Offer
 from infra.errors import InfraError
 from infra.models.find import find_spec
 from infra.models.folder import BUNDLED
@@ -24,27 +25,46 @@ FOR_RENTED = ("gpus", "regions", "spot", "deadline_s", "quantization")  # fields
 
 
 def plan_for(manifest: Manifest, settings: Settings) -> Plan:
-    """What a controller can raise and run; `ManifestError` says why there is nothing."""
-    name, hardware = manifest.hardware.offer, manifest.hardware
+    """What a controller raises first; `ManifestError` says why there is nothing."""
+    return plans_for(manifest, settings)[0]
+
+
+def plans_for(manifest: Manifest, settings: Settings) -> list[Plan]:
+    """What a controller can raise and run, in the order in which it is tried; never empty."""
+    hardware, image = manifest.hardware, manifest.image
     try:
-        if name == AUTO:
+        if hardware.offers == (AUTO,):
             raise ManifestError(
                 'hardware.offer: "auto" can be planned (--dry-run), but not raised yet; '
                 "allowed: local"
             )
-        offer = find_offer(name, offers(settings))
+        named = _named(manifest, settings)
         _check_local(manifest)
-        if offer.provider != LOCAL:
+        found = [offer for offer in named if offer.provider == LOCAL]
+        if not found:
+            names = ", ".join(repr(offer.name) for offer in named)
             raise ManifestError(
-                f"hardware.offer: {name!r} can be planned (--dry-run), but not raised yet; "
+                f"hardware.offer: {names} can be planned (--dry-run), but not raised yet; "
                 "allowed: local"
             )
-        image = manifest.image
-        return make_plan(
-            manifest.model, offer, hardware.replicas, image.min_pixels, image.max_pixels
-        )
+        bounds = image.min_pixels, image.max_pixels
+        return [make_plan(manifest.model, each, hardware.replicas, *bounds) for each in found]
     except InfraError as error:
         raise ManifestError(str(error)) from error
+
+
+def passed_over(manifest: Manifest, settings: Settings) -> tuple[str, ...]:
+    """A warning for each offer of several that can't be raised yet."""
+    return tuple(
+        f"hardware.offer: {offer.name!r} can't be raised yet and is passed over"
+        for offer in _named(manifest, settings)
+        if offer.provider != LOCAL
+    )
+
+
+def _named(manifest: Manifest, settings: Settings) -> list[Offer]:
+    known = offers(settings)
+    return [find_offer(name, known) for name in manifest.hardware.offers]
 
 
 def spec_for(store: Store, manifest: Manifest) -> ModelSpec:
@@ -75,7 +95,7 @@ def _check_local(manifest: Manifest) -> None:
     """What is not kept must not be asked for in silence."""
     hardware = manifest.hardware
     given = [name for name in FOR_RENTED if getattr(hardware, name)]
-    if hardware.offer == LOCAL and given:
+    if hardware.offers == (LOCAL,) and given:
         raise ManifestError(
             f'hardware.{given[0]}: found with offer "local", where it means nothing; allowed: '
             'with offer "auto" or one of zeroshift offers'

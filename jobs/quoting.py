@@ -119,8 +119,9 @@ def gather(store: Store, settings: Settings, manifest: Manifest) -> Facts:
 
 
 def quote_job(facts: Facts, settings: Settings, manifest: Manifest) -> JobQuote:
-    """Seconds and USD of a job, on the sizes of a sample of its pictures."""
-    node = manifest.hardware.offer
+    """Seconds and USD of a job, on the sizes of a sample of its pictures; of several offers, on the
+    first."""
+    node = manifest.hardware.offers[0]
     here = facts.known.get(node)
     try:
         work = workload(manifest, facts)
@@ -156,10 +157,11 @@ def _changes(manifest: Manifest) -> Iterator[tuple[str, Manifest]]:
     if hardware.deadline_s is not None:
         patient = hardware.model_copy(update={"deadline_s": None})
         yield "no hardware.deadline_s", manifest.model_copy(update={"hardware": patient})
-    if hardware.offer != LOCAL and not hardware.spot:
+    is_local = hardware.offers[0] == LOCAL
+    if not is_local and not hardware.spot:
         interruptible = hardware.model_copy(update={"spot": True})
         yield "hardware.spot true", manifest.model_copy(update={"hardware": interruptible})
-    if hardware.offer != LOCAL and hardware.quantization is None:
+    if not is_local and hardware.quantization is None:
         narrow = hardware.model_copy(update={"quantization": "fp8"})
         yield "hardware.quantization fp8", manifest.model_copy(update={"hardware": narrow})
 
@@ -195,7 +197,7 @@ def _most_pixels(manifest: Manifest, spec: ModelSpec) -> int | None:
 def _limits(manifest: Manifest) -> Limits:
     hardware = manifest.hardware
     # Who names an offer has asked for its GPU.
-    gpus = hardware.gpus if hardware.offer == AUTO else hardware.gpus or (ANY,)
+    gpus = hardware.gpus if hardware.offers == (AUTO,) else hardware.gpus or (ANY,)
     return Limits(gpus, hardware.regions, hardware.deadline_s, hardware.spot)
 
 

@@ -15,7 +15,8 @@ from jobs.bucket import Store
 from jobs.cluster_record import ClusterFile
 from jobs.errors import Conflict, NotFound
 from jobs.estate import closed, merged, settle
-from jobs.orphans import MakeSweeper, Orphan, Search
+from jobs.lease import LEASE_S
+from jobs.orphans import SKEW_S, MakeSweeper, Orphan, Search
 
 __all__ = ["MakeSweeper", "Reaped", "Reaper"]
 
@@ -51,9 +52,10 @@ class Reaper:
         name: str,
         sweeper: MakeSweeper,
         clock: Callable[[], float],
+        lease_s: float = LEASE_S,
     ) -> None:
         self._store, self._bucket, self._name = store, bucket, name
-        self._sweeper, self._clock = sweeper, clock
+        self._sweeper, self._clock, self._lease_s = sweeper, clock, lease_s
         self._search = Search(store, bucket, sweeper, clock)
 
     def look(self) -> list[Reaped]:
@@ -63,6 +65,20 @@ class Reaper:
     def reap(self) -> list[Reaped]:
         """End every orphan; a second call finds none, unless something did not end."""
         return [self._reap(orphan) for orphan in self._search.orphans()]
+
+    def reap_one(self, cluster_id: str) -> Reaped | Literal["soon"] | None:
+        """End that cluster if nobody holds it; "soon" when its lease was not renewed of late.
+
+        A living owner renews several times a lease, so more than half of it is always left.
+        """
+        found = self._search.one(cluster_id)
+        if isinstance(found, Orphan):
+            return self._reap(found)
+        record = found.record
+        if record.gone_at is not None or record.owner == self._name:
+            return None
+        left_s = record.lease_until - self._clock()
+        return "soon" if -SKEW_S < left_s < self._lease_s / 2 else None
 
     def _reap(self, orphan: Orphan) -> Reaped:
         """Claim, end, verify, write down; an orphan that was claimed by another is let be."""
@@ -102,13 +118,15 @@ class Reaper:
     ) -> None:
         """No node of a cluster that is gone may cost anything from now on."""
         now = self._clock()
-        file.insist(
+        write = file.insist if file.record.gone_at is not None else file.close
+        ours = write(
             state="failed",
             gone_at=now,
             checked=f"reaped at {self._now()} by {self._name}: {words}",
             nodes=tuple(closed(file.record.nodes if nodes is None else nodes, now)),
         )
-        settle(self._store, self._bucket, file.record, now)
+        if ours:  # else its owner came back, and bills what it knows better
+            settle(self._store, self._bucket, file.record, now)
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock(), UTC).strftime("%Y-%m-%d %H:%M:%SZ")

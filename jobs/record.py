@@ -62,7 +62,11 @@ class Counts(_Noun):
 class Record(_Noun):
     """`zeroshift/jobs/<job>/record.json`; times are seconds since the epoch.
 
-    writes   ids of its latest changes, the newest last
+    writes        ids of its latest changes, the newest last
+    preemptions   times that it gave shards back because a node was taken away after notice
+    refused       offers that had no node to give, of those that are tried one after the other
+    no_capacity_since   when none had any, for the first time since an engine answered; 0: never
+    no_capacity_waits   how often it has waited since then
     """
 
     version: Literal[1] = 1
@@ -87,6 +91,10 @@ class Record(_Noun):
     writes: tuple[str, ...] = ()
     setbacks: tuple[str, ...] = ()
     not_before: float = 0.0
+    preemptions: int = 0
+    refused: tuple[str, ...] = ()
+    no_capacity_since: float = 0.0
+    no_capacity_waits: int = 0
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
         """This record in another state; `IllegalMove` when the table does not allow it."""

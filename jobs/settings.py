@@ -100,7 +100,22 @@ class Settings(BaseSettings):
         ge=0,
         description="Faults of infrastructure that a job survives: a head that ended, a driver "
         "that was killed, a start that failed, a stall. It then waits 5, 20, 80 s and goes on from "
-        "its committed shards. 0 fails it at the first.",
+        "its committed shards; after a driver's death on a sound cluster it goes on at once. 0 "
+        "fails it at the first.",
+    )
+    max_preemptions: int = Field(
+        default=20,
+        ge=0,
+        description="Times that a job gives its shards back because a provider takes a node away "
+        "after notice. Apart from max_setbacks, and generous, since each costs little and is "
+        "nobody's fault; without an end, a job could live on notices alone.",
+    )
+    max_no_capacity_s: float = Field(
+        default=86400.0,
+        ge=0,
+        description="Seconds that a job waits for an offer that has a node to give, with pauses of "
+        "15 s to 10 minutes; a wait costs nothing and is no setback. A day, since capacity often "
+        "comes back at night. 0 fails the job when every offer has refused once.",
     )
     stall_s: float = Field(
         default=1800.0,

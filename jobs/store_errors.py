@@ -1,6 +1,8 @@
 """Botocore's errors as ours, each in one line that says what to do. Used by `jobs.bucket` alone."""
 
 import re
+import time
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from botocore.exceptions import (
@@ -49,6 +51,8 @@ BUSY_STATUS = {"429", "500", "502", "503", "504"}  # for codes that only one sto
 ELSEWHERE = {"301", "307", "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed"}
 ELSEWHERE |= {"IllegalLocationConstraintException", "400"}
 SKEWED = {"RequestTimeTooSkewed"}
+SKEW_S = 900.0  # what S3 allows
+SKEW_HINT = "this machine's clock and the store's differ; set the clock (timedatectl set-ntp true)"
 DENIED_HINT = "look at the bucket's policy, the object's KMS key, and requester-pays"
 
 
@@ -72,6 +76,8 @@ def upload_error(text: str) -> ClientError:
 
 def _from_answer(answer: dict[str, Any], what: str) -> ZeroshiftError:
     code = str(answer.get("Error", {}).get("Code", "unknown"))
+    if code == "403" and _is_skewed(answer):
+        return UserError(f"{what}: {SKEW_HINT}")
     known = _known(code, what) or _elsewhere(code, answer, what)
     if known is not None:
         return known
@@ -103,8 +109,20 @@ def _known(code: str, what: str) -> ZeroshiftError | None:
     if code in BUSY:
         return StoreUnavailable(f"{what}: the store answered {code}")
     if code in SKEWED:
-        return UserError(f"{what}: this machine's clock and the store's differ; set the clock")
+        return UserError(f"{what}: {SKEW_HINT}")
     return None
+
+
+def _is_skewed(answer: dict[str, Any]) -> bool:
+    """Whether a refusal without a code, as of a HEAD, came from a machine with another time."""
+    metadata = answer.get("ResponseMetadata", {})
+    try:
+        theirs = parsedate_to_datetime(metadata.get("HTTPHeaders", {})["date"])
+        return (
+            metadata.get("HTTPStatusCode") == 403 and abs(time.time() - theirs.timestamp()) > SKEW_S
+        )
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 def _elsewhere(code: str, answer: dict[str, Any], what: str) -> ZeroshiftError | None:

@@ -7,15 +7,16 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
+from infra.catalogue.offers import Offer
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.errors import ManifestError, NotFound, PermanentError
 from jobs.gates import budget_gate, code_gate, engine_gate, licence_gate
 from jobs.manifest import Manifest, default_output, job_id, parse_manifest
 from jobs.pin import is_picture
-from jobs.planning import plan_for, spec_for
+from jobs.planning import passed_over, plan_for, plans_for, spec_for
 from jobs.queue import enqueue
-from jobs.quoting import Facts, cheaper, gather, quote_job
+from jobs.quoting import Facts, JobQuote, cheaper, gather, quote_job
 from jobs.record import Checked, Record, RecordFile
 from jobs.residency import residency_gate
 from jobs.settings import Settings
@@ -88,7 +89,7 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     except NotFound:
         pass
     plan_for(manifest, settings)
-    warnings = check(store, manifest)
+    warnings = (*check(store, manifest), *passed_over(manifest, settings))
     checked = pass_gates(store, settings, manifest)
     record = Record(
         job_id=paths.job_id,
@@ -120,12 +121,20 @@ def pass_gates(
     if facts is None and budget is not None:
         facts = gather(store, settings, manifest)
     quoted = quote_job(facts, settings, manifest) if facts else None
-    offer = quoted.offer if quoted else plan_for(manifest, settings).offer
-    checked += residency_gate(store, manifest, offer, settings.bucket)
+    for offer in _places(settings, manifest, quoted):
+        here = residency_gate(store, manifest, offer, settings.bucket)
+        checked += [each for each in here if each not in checked]
     if facts is not None and quoted is not None:
         changes = partial(cheaper, facts, settings, manifest)
         checked += budget_gate(budget, quoted.usd, changes)
     return tuple(checked)
+
+
+def _places(settings: Settings, manifest: Manifest, quoted: JobQuote | None) -> list[Offer | None]:
+    """The offers that the job may come to run on; of several that are named, all that can be."""
+    if quoted is not None and len(manifest.hardware.offers) == 1:
+        return [quoted.offer]
+    return [plan.offer for plan in plans_for(manifest, settings)]
 
 
 def load_manifest(store: Store, paths: JobPaths) -> Manifest:

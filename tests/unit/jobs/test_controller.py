@@ -162,6 +162,26 @@ def test_a_controller_reaps_what_a_dead_one_left_when_it_starts(
     assert record.checked.startswith("reaped at ")
 
 
+def test_a_controller_that_takes_a_job_over_ends_the_cluster_it_was_on(
+    store, bucket, settings, make_manifest, workshop, submitted, file
+):
+    job = submitted()
+    left = Fleet(store, settings, "dead", workshop.make).acquire(
+        plan_for(make_manifest(), settings), 1000.0, job.job_id
+    )
+    claim_for(file(job), "dead", 1.0, State.RUNNING)
+    cluster = {"cluster_id": left.record.cluster_id}
+    file(job).change(lambda old: old.model_copy(update=cluster))
+    worker = Controller(
+        store, settings, "fake", make=workshop.make, sweeper=lambda _: FakeSweeper(workshop.made)
+    )
+    assert worker.run(job.job_id).state is State.COMPLETED
+    worker.leave()
+    records = {each.cluster_id: each for each in cluster_records(store, bucket)}
+    assert len(records) == 2
+    assert records[left.record.cluster_id].checked.startswith("reaped at ")
+
+
 def test_a_store_that_is_away_while_a_cluster_rests_does_not_end_the_controller(
     controller, submitted, make_settings, monkeypatch
 ):

@@ -1,13 +1,17 @@
 """A fleet writes its intent first, adopts what is warm, and records what has gone."""
 
+import time
+from contextlib import contextmanager
+
 import pytest
 
-from infra.clusters.fake import FakeCluster
+from infra.clusters.fake import FakeCluster, FakeSweeper
 from infra.errors import NoCapacity, StartFailed, TeardownFailed
 from jobs.cluster_record import ClusterFile, fleet_name
 from jobs.errors import StoreUnavailable
 from jobs.fleet import Fleet, cluster_records
 from jobs.planning import plan_for
+from jobs.reaper import Reaper
 from jobs.starting import Deadlines
 
 
@@ -41,6 +45,35 @@ def test_a_warm_cluster_is_adopted_and_the_job_before_is_settled_at_that_moment(
     assert len(cluster_records(store, bucket)) == 1
 
 
+def test_a_job_that_comes_back_to_its_cluster_goes_on_with_its_node_time(fleet, plan):
+    moments = []
+    first = fleet.acquire(plan, 100.0, tenant="job-1")
+    fleet.settle_with(moments.append)
+    fleet.release(110.0)
+    assert fleet.acquire(plan, 115.0, tenant="job-1") is first
+    assert (moments, first.since, first.waits_since) == ([], 100.0, 115.0)
+
+
+def test_a_job_that_comes_back_to_a_cluster_that_was_taken_away_is_settled(
+    store, bucket, fleet, plan
+):
+    moments = []
+    first = fleet.acquire(plan, 100.0, tenant="job-1")
+    fleet.settle_with(moments.append)
+    ClusterFile.load(store, bucket, first.record.cluster_id).change(owner="a reaper")
+    assert fleet.acquire(plan, 115.0, tenant="job-1") is not first
+    assert len(moments) == 1
+
+
+def test_the_driver_of_a_job_that_comes_back_has_all_its_time_to_start(fleet, plan, workshop):
+    fleet.deadlines = Deadlines(node_s=10)
+    fleet.acquire(plan, 100.0, tenant="job-1")
+    fleet.acquire(plan, 500.0, tenant="job-1")
+    fleet.check_start(None, 510.0)
+    with pytest.raises(StartFailed):
+        fleet.check_start(None, 511.0)
+
+
 def test_a_cluster_at_another_price_is_not_adopted(
     store, bucket, fleet, plan, make_settings, make_manifest
 ):
@@ -65,6 +98,84 @@ def test_a_rested_cluster_is_recorded_as_gone_and_its_job_settled_once(store, bu
     [record] = cluster_records(store, bucket)
     assert (record.state, record.checked) == ("down", "no process is left")
     assert moments == [record.gone_at]
+
+
+def test_a_cluster_rests_although_the_bucket_is_away_and_is_written_down_later(
+    store, bucket, fleet, plan, workshop, away
+):
+    moments = []
+    fleet.acquire(plan, 100.0, tenant="job-1")
+    fleet.settle_with(moments.append)
+    with away():
+        fleet.rest()
+        assert not workshop.made[0].alive()
+        assert fleet.current is None
+        fleet._owed._again_at = 0.0
+        fleet.catch_up()
+    assert (cluster_records(store, bucket)[0].gone_at, moments) == (None, [])
+    fleet._owed._again_at = 0.0
+    fleet.catch_up()
+    [record] = cluster_records(store, bucket)
+    assert (record.state, record.checked) == ("down", "no process is left")
+    assert moments == [record.gone_at]
+
+
+def test_a_bill_that_the_bucket_does_not_take_is_tried_again_with_the_same_moment(
+    fleet, plan, workshop
+):
+    moments = []
+
+    def account(moment):
+        moments.append(moment)
+        if len(moments) == 1:
+            raise StoreUnavailable("away")
+
+    fleet.acquire(plan, 100.0)
+    fleet.settle_with(account)
+    fleet.acquire(plan, 115.0)
+    assert moments == [115.0]
+    fleet._owed._again_at = 0.0
+    fleet.catch_up()
+    assert moments == [115.0, 115.0]
+    assert len(fleet._owed) == 0
+
+
+def test_what_a_reaper_wrote_of_a_cluster_meanwhile_holds(
+    store, bucket, fleet, plan, workshop, away
+):
+    moments = []
+    raised = fleet.acquire(plan, 100.0, tenant="job-1")
+    workshop.made[0]._add_node()
+    fleet.settle_with(moments.append)
+    with away():
+        fleet.rest()
+    sweeper = FakeSweeper(workshop.made)
+    clock = lambda: time.time() + 1000  # noqa: E731
+    [reaped] = Reaper(store, bucket, "reaper-1", lambda _: sweeper, clock).reap()
+    [record] = cluster_records(store, bucket)
+    fleet._owed._again_at = 0.0
+    fleet.catch_up()
+    assert reaped.outcome == "ended"
+    assert cluster_records(store, bucket) == [record]
+    assert raised.record == record
+    assert moments == [record.nodes[0].gone_at]
+
+
+@pytest.fixture
+def away(store, monkeypatch):
+    """Within it the bucket takes no write."""
+
+    @contextmanager
+    def outage():
+        def refuse(*arguments, **more):
+            raise StoreUnavailable("the bucket is away")
+
+        with monkeypatch.context() as patched:
+            for name in ("create", "replace", "write"):
+                patched.setattr(store, name, refuse)
+            yield
+
+    return outage
 
 
 def test_a_teardown_that_leaves_something_is_recorded_and_raised(

@@ -20,14 +20,14 @@ def pins(*keys: str, **fields: list) -> list[PinnedInput]:
 
 
 def groups(pinned: list[PinnedInput], **inputs: object) -> dict[str | None, list[str]]:
-    found = grouped(pinned, Inputs.model_validate({"index": "s3://b/i.jsonl", **inputs}))
+    found = list(grouped(pinned, Inputs.model_validate({"index": "s3://b/i.jsonl", **inputs})))
     return {
         each.group: [one.address.removeprefix("s3://b/") for one in each.objects] for each in found
     }
 
 
 def test_without_groups_each_picture_is_on_its_own():
-    found = grouped(pins("a", "b"), Inputs(prefix="s3://b/"))
+    found = list(grouped(pins("a", "b"), Inputs(prefix="s3://b/")))
     assert [(each.group, each.others, each.fault) for each in found] == [(None, (), None)] * 2
 
 
@@ -53,7 +53,7 @@ def test_a_field_of_the_index_groups_whatever_its_type():
 def test_the_fields_of_a_group_are_those_of_all_its_pictures_the_first_ones_first():
     pinned = pins("a", "b", part=[7, 7], view=["top", "side"], light=[None, "dim"])
     inputs = Inputs.model_validate({"index": "s3://b/i.jsonl", "group_by": {"field": "part"}})
-    [one] = grouped(pinned, inputs)
+    [one] = list(grouped(pinned, inputs))
     assert one.fields == {"part": 7, "view": "top", "light": "dim"}
 
 
@@ -61,7 +61,7 @@ def test_the_fields_of_a_group_are_those_of_all_its_pictures_the_first_ones_firs
 def test_a_picture_of_no_group_is_an_error_of_its_own(group_by):
     pinned = pins("p1_a", "odd", "other", part=["p1", None, None])
     inputs = Inputs.model_validate({"index": "s3://b/i.jsonl", "group_by": group_by})
-    found = grouped(pinned, inputs)
+    found = list(grouped(pinned, inputs))
     assert [each.fault and each.fault.code for each in found] == [None, *["group_unknown"] * 2]
 
 
@@ -70,7 +70,7 @@ def test_a_group_too_large_is_an_error_that_says_how_large():
     inputs = Inputs.model_validate(
         {"prefix": "s3://b/in/", "group_by": "folder", "max_pictures": 3}
     )
-    [one] = grouped(pinned, inputs)
+    [one] = list(grouped(pinned, inputs))
     assert one.fault is not None
     assert one.fault.code == "group_too_large"
     assert "4 pictures in one prompt; allowed: up to 3" in one.fault.message

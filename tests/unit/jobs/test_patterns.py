@@ -33,7 +33,7 @@ def test_grouping_by_such_a_pattern_is_one_line():
     inputs = Inputs(prefix="s3://b/in/", group_by=GroupBy(pattern=CATASTROPHE))
     pinned = [PinnedInput(address=f"s3://b/{VICTIM}", etag="e", size=1)]
     with pytest.raises(ManifestError, match=r"^inputs.group_by: pattern "):
-        grouped(pinned, inputs)
+        list(grouped(pinned, inputs))
 
 
 def test_an_answer_under_such_a_pattern_is_a_violation_and_no_hang():

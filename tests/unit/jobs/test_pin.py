@@ -143,6 +143,8 @@ def test_each_question_about_a_picture_is_an_input_of_its_own(bucket, pinned, in
 
 
 def test_a_line_with_several_keys_is_one_prompt_of_them_all(store, bucket, pinned):
+    for name in "ab":
+        store.write(Address(bucket, name), b"x")
     line = json.dumps({"keys": [f"s3://{bucket}/{name}" for name in "ab"], "part": 7})
     store.write(Address(bucket, "list.jsonl"), line.encode())
     [[one]] = pinned(Inputs(index=f"s3://{bucket}/list.jsonl", max_pictures=2))

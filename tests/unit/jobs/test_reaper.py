@@ -13,6 +13,7 @@ from jobs.fleet import Fleet
 from jobs.orphans import ELSEWHERE_S, SKEW_S
 from jobs.planning import plan_for
 from jobs.reaper import Reaper
+from jobs.suspects import Suspects
 
 LEASE_S = 60.0
 
@@ -243,3 +244,49 @@ def test_the_node_time_of_a_lost_job_goes_into_the_ledger_once(
 def test_where_a_cluster_stands_is_in_its_record(store, bucket, fleet, plan, clock):
     fleet.acquire(plan, clock.now)
     assert cluster_records(store, bucket)[0].place == HERE
+
+
+def test_the_cluster_of_a_job_that_was_taken_over_is_ended_as_soon_as_its_lease_is_dead(
+    store, bucket, reaper, fleet, plan, clock, workshop, submitted, put_pictures
+):
+    put_pictures(1)
+    raised = fleet.acquire(plan, clock.now)
+    suspects = Suspects(reaper)
+    suspects.add(submitted().model_copy(update={"cluster_id": raised.record.cluster_id}))
+    clock.now += LEASE_S
+    assert suspects.reap() == []
+    clock.now += SKEW_S
+    assert outcomes(suspects.reap()) == [(raised.record.cluster_id, "ended")]
+    assert suspects.reap() == []
+    assert not workshop.made[0].alive()
+    assert cluster_records(store, bucket)[0].gone_at == clock.now
+
+
+def test_a_suspect_that_is_renewed_is_no_suspect_any_more(
+    reaper, fleet, plan, clock, workshop, monkeypatch
+):
+    raised = fleet.acquire(plan, clock.now)
+    assert reaper.reap_one(raised.record.cluster_id) is None
+    clock.now += LEASE_S - 1
+    assert reaper.reap_one(raised.record.cluster_id) == "soon"
+    fleet.renew(clock.now)
+    assert reaper.reap_one(raised.record.cluster_id) is None
+    fleet.rest()
+    clock.now += 10 * LEASE_S
+    assert reaper.reap_one(raised.record.cluster_id) is None
+
+
+def test_a_round_reads_no_record_of_what_has_gone_and_the_fleets_name_once(
+    store, reaper, fleet, plan, clock, monkeypatch
+):
+    fleet.acquire(plan, clock.now)
+    fleet.rest()
+    reaper.reap()
+    asked, request = [], store._request
+    monkeypatch.setattr(
+        store,
+        "_request",
+        lambda what, *rest, **more: asked.append(what) or request(what, *rest, **more),
+    )
+    reaper.reap()
+    assert asked == ["list_objects_v2"]

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from jobs.addresses import Address, JobPaths
+from jobs.addresses import Address, JobPaths, ledger_root
 from jobs.fleet import cluster_records
 from jobs.order import Attempt, Marker
 from jobs.queue import queued
@@ -150,13 +150,13 @@ def test_a_controller_that_lost_its_claim_stops_and_leaves_the_job_to_the_other(
 def test_a_controller_that_is_stopped_hands_its_job_back_and_the_next_one_ends_it(
     store, bucket, controller, submitted, put_pictures, load, workshop, monkeypatch
 ):
-    def interrupted(run, limits):
+    def interrupted(watch, limits):
         raise KeyboardInterrupt
 
     put_pictures(2)
     job = submitted()
     with monkeypatch.context() as patched:
-        patched.setattr("jobs.run.JobRun.observe", interrupted)
+        patched.setattr("jobs.watching.Watch.observe", interrupted)
         with pytest.raises(KeyboardInterrupt):
             controller().once()
     assert (load(job).state, load(job).owner) == (State.QUEUED, "")
@@ -164,3 +164,20 @@ def test_a_controller_that_is_stopped_hands_its_job_back_and_the_next_one_ends_i
     assert not workshop.made[0].alive()
     controller().once()
     assert (load(job).state, load(job).epoch) == (State.COMPLETED, 2)
+
+
+def test_the_node_time_of_a_job_that_was_lost_to_another_is_in_the_ledger_all_the_same(
+    store, bucket, controller, submitted, put_pictures, workshop
+):
+    def taken(paths, epoch):
+        other = {"owner": "other", "epoch": epoch + 1, "lease_until": 1e12}
+        RecordFile(store, paths).change(lambda old: old.model_copy(update=other))
+        workshop.stopped.wait(30)
+        return 143
+
+    workshop.before = taken
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    [entry] = store.list(ledger_root(bucket))
+    assert entry.address.name.startswith(job.job_id)

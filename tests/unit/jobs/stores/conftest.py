@@ -18,8 +18,8 @@ from jobs.patience import Patience
 class StubS3:
     """Objects in memory, and knobs.
 
-    answers   what the next requests get instead of an answer: (status, code, headers), or `lose`
-              to do what was asked and then drop the connection
+    answers   what the next requests get instead of an answer: (status, code, headers), `lose` to
+              do what was asked and then drop the connection, `trickle` to send a byte now and then
     ignores   conditions that are read over; `lacks`: that get 501
     spelling  how etags must be spelled in If-Match; None: either
     keep      what is stored of a body; `lists`: whether listings show anything
@@ -35,6 +35,7 @@ class StubS3:
         self.keep: Callable[[bytes], bytes] = lambda body: body
         self.lists = True
         self.lock = threading.Lock()
+        self.gone = threading.Event()
         stub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -67,6 +68,8 @@ class StubS3:
         body = request.rfile.read(int(request.headers.get("Content-Length", 0)))
         self.seen.append((request.command, request.path, dict(request.headers)))
         planned = self.answers.popleft() if self.answers else None
+        if planned == "trickle":
+            return self.trickle(request)
         if planned is None or planned == "lose":
             status, headers, answer = self.answer(request, body)
         else:
@@ -83,6 +86,20 @@ class StubS3:
         request.end_headers()
         if request.command != "HEAD":
             request.wfile.write(answer)
+
+    def trickle(self, request: Any) -> None:
+        request.close_connection = True
+        request.send_response(200)
+        request.send_header("Content-Length", "1000000")
+        request.send_header("ETag", '"e"')
+        request.end_headers()
+        try:
+            for _ in range(1000):
+                request.wfile.write(b"x")
+                request.wfile.flush()
+                self.gone.wait(0.01)
+        except OSError:  # the other side has had enough
+            return
 
     def answer(self, request: Any, body: bytes) -> tuple[int, dict[str, str], bytes]:
         parts = urlsplit(request.path)

@@ -1,5 +1,8 @@
 """Every error of botocore leaves the store as one of ours, in one line."""
 
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
 import pytest
 from botocore.exceptions import (
     ClientError,
@@ -82,3 +85,22 @@ def test_an_unknown_code_with_a_status_of_overload_is_worth_trying_again(status)
 )
 def test_every_error_of_botocore_becomes_one_of_ours(error, kind):
     assert type(translate(error, "x")) is kind
+
+
+@pytest.mark.parametrize(
+    ("ahead_s", "kind"), [(-1000, UserError), (1000, UserError), (0, AccessDenied)]
+)
+def test_a_refusal_without_a_code_by_a_store_with_another_time_is_the_clocks(ahead_s, kind):
+    error = client_error("403", 403)  # a HEAD has no body to say RequestTimeTooSkewed in
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead_s))
+    error.response["ResponseMetadata"]["HTTPHeaders"] = {"date": date}
+    translated = translate(error, "x")
+    assert type(translated) is kind
+    assert ("set the clock" in str(translated)) == (kind is UserError)
+
+
+@pytest.mark.parametrize("date", [None, "", "yesterday"])
+def test_a_refusal_with_no_time_to_go_by_is_a_refusal(date):
+    error = client_error("403", 403)
+    error.response["ResponseMetadata"]["HTTPHeaders"] = {"date": date}
+    assert type(translate(error, "x")) is AccessDenied

@@ -18,6 +18,7 @@ from jobs.errors import (
 )
 from jobs.order import PinnedInput
 from jobs.patience import LONGEST_WAIT_S, TRIES, Patience
+from jobs.store_body import PIECE, TooSlow, read_body
 from worker.errors import FetchError
 from worker.fetch import fetch
 
@@ -142,6 +143,55 @@ def test_a_body_that_breaks_off_is_read_again(stub, stubbed):
     assert store.read(THING) == b"bytes"
 
 
+def test_a_body_that_trickles_is_given_up_in_its_time_and_read_again(stub, stubbed, monkeypatch):
+    monkeypatch.setattr("jobs.store_body.LEAST_S", 0.05)
+    monkeypatch.setattr("jobs.store_body.SLOWEST", 10**9)
+    stub.objects["thing"] = b"bytes"
+    stub.answers.extend(["trickle"] * 2)
+    assert stubbed().read(THING) == b"bytes"
+    assert len(stub.seen) == 3
+    stub.answers.extend(["trickle"] * TRIES)
+    with pytest.raises(StoreUnavailable, match=r"of 1000000 bytes came in 0 s"):
+        stubbed().read(THING)
+
+
+def test_the_time_for_a_body_grows_with_its_size():
+    class Body:
+        closed = False
+
+        def __init__(self, pieces):
+            self._left = pieces
+
+        def read(self, amount):
+            clock.now += 10.0
+            self._left -= 1
+            return b"x" * amount if self._left >= 0 else b""
+
+        def close(self):
+            self.closed = True
+
+    class Clock:
+        now = 0.0
+
+        def __call__(self):
+            return self.now
+
+    clock = Clock()
+    large = 100 * PIECE  # 400 s more at the slowest
+    assert len(read_body(Body(45), large, clock)) == 45 * PIECE
+    slow = Body(50)
+    with pytest.raises(TooSlow, match=f"of {large} bytes came in 460 s"):
+        read_body(slow, large, clock)
+    assert slow.closed
+
+
+@pytest.mark.parametrize("size", [0, 1, 3 * PIECE + 1])
+def test_a_body_of_any_size_is_read_to_its_end(store, bucket, size):
+    address = Address(bucket, "some")
+    store.write(address, b"x" * size)
+    assert store.read(address) == b"x" * size
+
+
 def test_a_dropped_connection_is_tried_again(stub, stubbed):
     stub.answers.append("lose")
     stubbed().write(THING, b"x")
@@ -190,7 +240,7 @@ def test_a_custom_endpoint_is_asked_by_path_unless_told_otherwise(stub, stubbed)
 def test_what_is_listed_but_not_readable_is_a_row_with_its_reason(
     stub, stubbed, status, code, kind, row
 ):
-    stub.answers.extend([(status, code, {})] * 2)
+    stub.answers.extend([(status, code, {})] * 4)
     store = stubbed()
     with pytest.raises(kind):
         store.read(THING)
@@ -209,6 +259,32 @@ def test_an_archived_object_is_archived_on_the_embedded_store_too(store, bucket)
     store._client.put_object(Bucket=bucket, Key="cold", Body=b"x", StorageClass="GLACIER")
     with pytest.raises(Archived, match="restore it first"):
         store.read(address)
+
+
+def test_an_archived_object_that_was_restored_is_read(store, bucket):
+    address = Address(bucket, "thawed")
+    store._client.put_object(Bucket=bucket, Key="thawed", Body=b"x", StorageClass="GLACIER")
+    restore = {"Days": 1, "GlacierJobParameters": {"Tier": "Standard"}}
+    store._client.restore_object(Bucket=bucket, Key="thawed", RestoreRequest=restore)
+    assert 'ongoing-request="false"' in store._call("head_object", address)["Restore"]
+    assert store.read(address) == b"x"
+
+
+@pytest.mark.parametrize(
+    ("restore", "said"),
+    [
+        ('ongoing-request="true"', "archived, its restore is under way; submit again"),
+        (None, "archived; restore it first"),
+    ],
+)
+def test_an_archived_object_says_whether_its_restore_is_under_way(stub, stubbed, restore, said):
+    headers = {"x-amz-restore": restore} if restore else {}
+    stub.objects["thing"] = b"cold"
+    facts = {"ETag": '"e"', "Last-Modified": "Mon, 30 Nov 2026 08:00:00 GMT"}
+    stub.answers.extend([(403, "InvalidObjectState", {}), (200, "", {**facts, **headers})])
+    error = failed_fetch(stubbed())
+    assert error.code == "archived"
+    assert said in str(error)
 
 
 def test_expired_credentials_are_read_anew_once(stub, stubbed, monkeypatch):
