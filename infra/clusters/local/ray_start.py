@@ -17,7 +17,9 @@ from infra.clusters.local.processes import CLUSTER_TAG, FLEET_TAG, NODE_TAG
 HOST = "127.0.0.1"
 ENGINE_RESOURCE = "zeroshift_engine"
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
-RAY = (sys.executable, "-m", "infra.clusters.local.ray_loopback", "start", "--block")
+HEAD_RAY = (sys.executable, "-m", "infra.clusters.local.ray_loopback")
+NODE_RAY = (sys.executable, "-m", "infra.clusters.local.node_process")
+START = ("start", "--block")
 NODE_TYPE_VARIABLE = "RAY_NODE_TYPE_NAME"
 INSTANCE_VARIABLE = "RAY_CLOUD_INSTANCE_ID"
 
@@ -70,7 +72,8 @@ def cluster_environment(
 
 def head_command(port: int, config: Path, temp: Path) -> list[str]:
     return [
-        *RAY,
+        *HEAD_RAY,
+        *START,
         "--head",
         f"--port={port}",
         "--num-cpus=0",
@@ -83,10 +86,13 @@ def head_command(port: int, config: Path, temp: Path) -> list[str]:
     ]
 
 
-def node_command(head_address: str, cpus: int) -> list[str]:
+def node_command(head_address: str, cpus: int, signs: Path) -> list[str]:
+    """A node that leaves its signs at `signs`."""
     resources = json.dumps({ENGINE_RESOURCE: 1})
     return [
-        *RAY,
+        *NODE_RAY,
+        str(signs),
+        *START,
         f"--address={head_address}",
         f"--num-cpus={cpus}",
         "--num-gpus=0",

@@ -23,7 +23,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def commands() -> list[list[str]]:
     head = ray_start.head_command(6399, Path("/c.json"), Path("/t"))
-    return [head, ray_start.node_command("127.0.0.1:6399", 2)]
+    return [head, ray_start.node_command("127.0.0.1:6399", 2, Path("/n1"))]
 
 
 def option(command: list[str], name: str) -> str:
