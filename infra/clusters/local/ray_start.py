@@ -22,6 +22,9 @@ NODE_RAY = (sys.executable, "-m", "infra.clusters.local.node_process")
 START = ("start", "--block")
 NODE_TYPE_VARIABLE = "RAY_NODE_TYPE_NAME"
 INSTANCE_VARIABLE = "RAY_CLOUD_INSTANCE_ID"
+# Of setproctitle, which Ray and vLLM use: a title is written over the arguments alone, and not over
+# the environment behind them, where the tags are.
+KEEP_ENVIRONMENT = "SPT_NOENV"
 
 
 def free_ports(count: int) -> list[int]:
@@ -56,6 +59,7 @@ def cluster_environment(
         **kept,
         CLUSTER_TAG: cluster_id,
         FLEET_TAG: fleet,
+        KEEP_ENVIRONMENT: "1",
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(folder / "token"),
         "RAY_USAGE_STATS_ENABLED": "0",
