@@ -14,6 +14,7 @@ from ray.util.placement_group import PlacementGroup
 
 from jobs.bucket import StoreOptions
 from jobs.order import Order
+from worker.notice import NOTICE_S
 from worker.replica import Replica
 
 APPLICATION = "zeroshift"
@@ -66,7 +67,9 @@ def _deployment(order: Order) -> Any:
         max_ongoing_requests=order.in_flight + 1,
         health_check_period_s=5,
         health_check_timeout_s=60,
-        graceful_shutdown_timeout_s=10,
+        # On a node that was given notice Serve ends a replica this long before the node goes: at
+        # once, that is. It gets nothing new, and what it works on may be finished.
+        graceful_shutdown_timeout_s=NOTICE_S,
         ray_actor_options={"num_cpus": 1, "resources": {ENGINE_RESOURCE: 1}},
     )
 

@@ -44,6 +44,7 @@ class ClusterSpec:
     lease_s       seconds of the lease that it is raised with
     lifetime_s    seconds after which it ends itself although its lease is renewed
     forget        whether a cluster that ended itself removes its logs and node records too
+    notice_s      seconds between a node's notice and its end, when the provider takes it back
     """
 
     cluster_id: str
@@ -55,6 +56,7 @@ class ClusterSpec:
     lifetime_s: float = 86400.0
     fleet: str = ""
     forget: bool = False
+    notice_s: float = 120.0
 
 
 class WorkerProcess(Protocol):

@@ -6,6 +6,7 @@ id.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -129,7 +130,7 @@ class LocalCluster:
     def stop(self, process: WorkerProcess) -> None:
         assert isinstance(process, subprocess.Popen)
         if process.poll() is None:
-            process.terminate()
+            process.send_signal(signal.SIGINT)  # SIGTERM is a notice, and would be used up
             try:
                 process.wait(processes.GRACE_S)
             except subprocess.TimeoutExpired:

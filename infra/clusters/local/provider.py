@@ -84,7 +84,8 @@ class LocalNodeProvider(NodeProvider):
             self._refuse(f"{self._crashes} nodes died unasked: no more are launched")
         node_id = f"{self.cluster_name}-n{len(self._registry.all()) + 1}"
         self._registry.add(node_id, tags)  # before it is started: a bill may not miss a node
-        environment = node_environment(os.environ, node_id, tags[TAG_RAY_USER_NODE_TYPE])
+        kind, notice_s = tags[TAG_RAY_USER_NODE_TYPE], float(self.provider_config["notice_s"])
+        environment = node_environment(os.environ, node_id, kind, notice_s)
         command = node_command(
             self.provider_config["head_address"],
             int(self.provider_config["cpus"]),

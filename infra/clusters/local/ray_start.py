@@ -22,6 +22,7 @@ NODE_RAY = (sys.executable, "-m", "infra.clusters.local.node_process")
 START = ("start", "--block")
 NODE_TYPE_VARIABLE = "RAY_NODE_TYPE_NAME"
 INSTANCE_VARIABLE = "RAY_CLOUD_INSTANCE_ID"
+NOTICE_VARIABLE = "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"
 # Of setproctitle, which Ray and vLLM use: a title is written over the arguments alone, and not over
 # the environment behind them, where the tags are.
 KEEP_ENVIRONMENT = "SPT_NOENV"
@@ -105,13 +106,17 @@ def node_command(head_address: str, cpus: int, signs: Path) -> list[str]:
     ]
 
 
-def node_environment(base: Mapping[str, str], node_id: str, node_type: str) -> dict[str, str]:
-    """The variables by which autoscaler v2 matches a raylet with the instance it asked for."""
+def node_environment(
+    base: Mapping[str, str], node_id: str, node_type: str, notice_s: float
+) -> dict[str, str]:
+    """The variables by which autoscaler v2 matches a raylet with the instance it asked for, and how
+    long Ray may take to empty a node that gets SIGTERM, which stands for a cloud's notice."""
     return {
         **base,
         NODE_TAG: node_id,
         NODE_TYPE_VARIABLE: node_type,
         INSTANCE_VARIABLE: node_id,
+        NOTICE_VARIABLE: f"{notice_s:g}",
     }
 
 

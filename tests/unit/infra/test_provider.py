@@ -75,7 +75,7 @@ def provider(machine: Machine, tmp_path: Path) -> LocalNodeProvider:
 
 
 def make_provider(folder: Path) -> LocalNodeProvider:
-    config = {"folder": str(folder), "head_address": "127.0.0.1:6399", "cpus": 2}
+    config = {"folder": str(folder), "head_address": "127.0.0.1:6399", "cpus": 2, "notice_s": 30.0}
     return LocalNodeProvider(config, "job-1")
 
 
@@ -103,6 +103,7 @@ def test_a_node_is_a_raylet_that_joins_the_head_and_carries_its_tag(provider, ma
     assert "--address=127.0.0.1:6399" in raylet.command
     assert raylet.environment[NODE_TAG] == "job-1-n1"
     assert raylet.environment["RAY_NODE_TYPE_NAME"] == NODE_TYPE
+    assert raylet.environment["RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"] == "30"
 
 
 def test_several_nodes_have_names_of_their_own_that_are_never_used_again(provider):

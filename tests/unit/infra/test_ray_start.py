@@ -109,7 +109,7 @@ def test_a_node_joins_the_head_with_room_for_one_engine():
 
 
 def test_a_node_tells_the_autoscaler_which_one_it_is(environment):
-    node = ray_start.node_environment(environment, "job-1-n1", "engine")
+    node = ray_start.node_environment(environment, "job-1-n1", "engine", 120.0)
     assert node[NODE_TAG] == node["RAY_CLOUD_INSTANCE_ID"] == "job-1-n1"
     assert node["RAY_NODE_TYPE_NAME"] == "engine"
     assert node[CLUSTER_TAG] == "job-1"
