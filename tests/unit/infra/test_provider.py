@@ -1,5 +1,7 @@
 """The autoscaler's provider: nodes appear, are tagged, go, and are no more when they keep dying."""
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -255,3 +257,26 @@ def test_a_node_that_died_unasked_never_left(provider, machine, tmp_path):
     nodes(provider)
     entry = Registry(tmp_path / "nodes").get("job-1-n1")
     assert (entry.left_at, entry.preempted) == (None, False)
+
+
+@pytest.mark.parametrize("where", [(processes, "spawn"), (Registry, "add")])
+def test_a_full_disk_is_no_capacity_and_is_named(provider, monkeypatch, tmp_path, where):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(*where, full)
+    words = f"no_capacity: no space left on {tmp_path}"
+    with pytest.raises(RuntimeError, match=words):
+        provider.create_node({}, TAGS, 1)
+    assert Registry(tmp_path / "nodes").refusal() == words
+    assert nodes(provider) == []
+
+
+def test_a_full_disk_that_can_not_even_hold_the_words_is_said_all_the_same(provider, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Registry, "add", full)
+    monkeypatch.setattr(Registry, "refuse", full)
+    with pytest.raises(RuntimeError, match="no_capacity: no space left on"):
+        provider.create_node({}, TAGS, 1)
