@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from jobs.bucket import Store, StoreOptions
 from jobs.errors import ZeroshiftError
 from jobs.order import Attempt, Order
 from worker.errors import HandedBack, ShardFailed, StartFailed
+from worker.import_check import import_check
 
 if TYPE_CHECKING:
     from worker.hand_back import HandBack
@@ -73,34 +75,40 @@ def _retire() -> int:
 
 
 def _connected(store: Store, paths: JobPaths, epoch: int, engine: str) -> int:
-    from worker import deploy
     from worker.hand_back import HANDED_BACK, HandBack
 
     hand_back = HandBack()
     hand_back.install()
     try:
-        deploy.connect(os.environ["RAY_ADDRESS"])
-        hand_back.install()  # Ray has taken SIGTERM meanwhile
-        return _work(store, paths, epoch, engine, hand_back)
+        with import_check(engine) as check:
+            from worker import deploy
+
+            deploy.connect(os.environ["RAY_ADDRESS"])
+            hand_back.install()  # Ray has taken SIGTERM meanwhile
+            return _work(store, paths, epoch, engine, hand_back, check)
     except HandedBack as words:
         print(f"handed back: {words}", file=sys.stderr, flush=True)
         return HANDED_BACK
 
 
 def _work(
-    store: Store, paths: JobPaths, epoch: int, engine: str, hand_back: "HandBack | None" = None
+    store: Store,
+    paths: JobPaths,
+    epoch: int,
+    engine: str,
+    hand_back: "HandBack",
+    check: Callable[[], None],
 ) -> int:
     from worker.driver import Driver, report
-    from worker.hand_back import HandBack
 
     attempt, driver = Attempt(epoch=epoch), None
     error: str | None = None
     try:
         order = Order.model_validate_json(store.read(paths.order))
-        handle = _deployed(order, engine, store)
+        handle = _deployed(order, engine, store, check)
         attempt = attempt.model_copy(update={"ready_at": time.time()})
         report(store, paths, attempt)
-        driver = Driver(store, paths, order, epoch, handle, hand_back or HandBack())
+        driver = Driver(store, paths, order, epoch, handle, hand_back)
         driver.run()
     except (ZeroshiftError, ShardFailed, RuntimeError) as failure:
         kind = "start_failed" if isinstance(failure, StartFailed) else type(failure).__name__
@@ -113,11 +121,11 @@ def _work(
     return 0 if error is None else 1
 
 
-def _deployed(order: Order, engine: str, store: Store) -> Any:
+def _deployed(order: Order, engine: str, store: Store, check: Callable[[], None]) -> Any:
     from worker import deploy
 
     try:
-        return deploy.deploy(order, engine, store.options)
+        return deploy.deploy(order, engine, store.options, check)
     except RuntimeError as error:
         raise StartFailed(" ".join(str(error).split())) from error
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import ray
@@ -27,10 +28,13 @@ def connect(address: str) -> None:
     ray.init(address=address, namespace=APPLICATION, log_to_driver=False, logging_level="warning")
 
 
-def deploy(order: Order, engine: str, store: StoreOptions) -> DeploymentHandle[Any]:
+def deploy(
+    order: Order, engine: str, store: StoreOptions, check: Callable[[], None] = lambda: None
+) -> DeploymentHandle[Any]:
     """Deploy the replicas of `order`, or adopt those that already run with the same settings.
 
-    Returns when they are ready; `RuntimeError` from Serve when they can't start.
+    Returns when they are ready; `RuntimeError` from Serve when they can't start. `check` raises
+    when they can't either, before a node is asked for.
     """
     serve.start(proxy_location="Disabled")
     bound = (engine, order.model, order.engine, order.cpus, store.to_dict())
@@ -38,6 +42,7 @@ def deploy(order: Order, engine: str, store: StoreOptions) -> DeploymentHandle[A
     running = serve.status().applications
     if name in running and running[name].status == ApplicationStatus.RUNNING:
         return serve.get_app_handle(name)
+    check()
     for other in running:  # it holds what the new one needs
         serve.delete(other)
     application = _deployment(order).bind(*bound)
