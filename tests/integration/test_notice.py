@@ -23,6 +23,7 @@ from infra.clusters.local.processes import CLUSTER_TAG, NODE_TAG, tagged
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.cluster_record import cluster_records
+from jobs.fleet import RETIRE_S
 from jobs.manifest import parse_manifest
 from jobs.order import Attempt, Marker
 from jobs.record import Record, RecordFile
@@ -163,3 +164,19 @@ def assert_each_input_has_one_row(store: Store, ended: Record) -> None:
         for line in store.read(part.address).splitlines()
     ]
     assert sorted(keys) == [f"s3://{BUCKET}/in/{number:03d}.png" for number in range(PICTURES)]
+
+
+def test_a_cancelled_job_gives_up_what_is_in_hand_so_that_its_cluster_can_rest(
+    store: Store, job: Record, folder: Path, controller: subprocess.Popen[bytes]
+) -> None:
+    (folder / "stage" / "hold").touch()
+    assert eventually(lambda: list((folder / "stage").glob("asked-*")), 240)
+    RecordFile(store, JobPaths.of(BUCKET, job.job_id)).change(
+        lambda old: old.model_copy(update={"cancel_requested": True})
+    )
+    began = time.monotonic()
+    assert eventually(lambda: _nodes(store) and _nodes(store)[0].gone_at is not None, 100)
+    taken_s = time.monotonic() - began
+    print(f"gone {taken_s:.1f} s after the job was cancelled")
+    assert taken_s < RETIRE_S, "the replica was waited for to the end of all patience"
+    assert controller.wait(60) == 0
