@@ -173,10 +173,14 @@ class Marker(_Noun):
 
 
 class Attempt(_Noun):
-    """`attempts/00001.json`: when the engine was ready and how the worker ended."""
+    """`attempts/00001.json`: when the engine was ready and how the worker ended.
+
+    preemptions   shards that came back because their node was taken away: no failures of theirs
+    """
 
     version: Literal[1] = 1
     epoch: int
     ready_at: float | None = None
     ended_at: float | None = None
     error: str | None = None
+    preemptions: int = 0

@@ -5,10 +5,12 @@ by the next attempt at the shard, by the next shard, or at the end. It is asked 
 credentials, since those that a process was started with may have run out.
 """
 
+import errno
 import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,9 +86,12 @@ class Spool:
             _write(place.with_suffix(".json"), marker.model_dump_json().encode())
             _write(place, body)  # last: a marker without rows is nothing
         except OSError as error:
+            with suppress(OSError):
+                _forget(place)
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             raise RowsSpooled(
                 f"shard {marker.shard}: {marker.rows} rows are lost: the store refused them ({why})"
-                f", and so did the disk: {error}"
+                f", and so did the disk: {f'no space left on {self.folder}' if full else error}"
             ) from error
         return place
 
@@ -108,11 +113,14 @@ class Spool:
 def _write(path: Path, body: bytes) -> None:
     """The whole file or none, also when the power goes."""
     part = path.with_suffix(f"{path.suffix}.part")
-    with part.open("wb") as file:
-        file.write(body)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)  # there only when the disk is full
 
 
 def _forget(text: Path) -> None:

@@ -1,22 +1,29 @@
 """`python -m worker work JOB_ADDRESS --epoch N`, `retire`, `probe FILE` and `preflight`.
 
 Launched on a cluster by its controller; the cluster's address is in RAY_ADDRESS, the store's
-options, without secrets, in ZEROSHIFT_STORE. Exit status 0, or 1 with one line on stderr.
+options, without secrets, in ZEROSHIFT_STORE. Exit status 0, or 1 with one line on stderr. `work`
+ends with 75 when it was given notice by SIGTERM and shards are left, and SIGINT stops it at once.
 """
 
 import argparse
 import json
 import os
+import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store, StoreOptions
 from jobs.errors import ZeroshiftError
 from jobs.order import Attempt, Order
-from worker.errors import ShardFailed, StartFailed
+from worker.errors import HandedBack, ShardFailed, StartFailed
+from worker.import_check import import_check
+
+if TYPE_CHECKING:
+    from worker.hand_back import HandBack
 
 
 def main() -> int:
@@ -25,14 +32,13 @@ def main() -> int:
         return _preflight()
     if arguments.command == "probe":
         return _probe(Path(arguments.file), arguments.engine)
-    from worker import deploy  # Ray takes a second to import: not before the arguments are right
-
-    deploy.connect(os.environ["RAY_ADDRESS"])
     if arguments.command == "retire":
-        deploy.retire()
-        return 0
+        return _retire()
     paths = JobPaths(Address.parse(arguments.job))
-    return _work(_store(), paths, arguments.epoch, arguments.engine)
+    try:
+        return _connected(_store(), paths, arguments.epoch, arguments.engine)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
 
 
 def _store() -> Store:
@@ -60,30 +66,66 @@ def _probe(file: Path, engine: str) -> int:
     return 0
 
 
-def _work(store: Store, paths: JobPaths, epoch: int, engine: str) -> int:
+def _retire() -> int:
+    from worker import deploy  # Ray takes a second to import: not before the arguments are right
+
+    deploy.connect(os.environ["RAY_ADDRESS"])
+    deploy.retire()
+    return 0
+
+
+def _connected(store: Store, paths: JobPaths, epoch: int, engine: str) -> int:
+    from worker.hand_back import HANDED_BACK, HandBack
+
+    hand_back = HandBack()
+    hand_back.install()
+    try:
+        with import_check(engine) as check:
+            from worker import deploy
+
+            deploy.connect(os.environ["RAY_ADDRESS"])
+            hand_back.install()  # Ray has taken SIGTERM meanwhile
+            return _work(store, paths, epoch, engine, hand_back, check)
+    except HandedBack as words:
+        print(f"handed back: {words}", file=sys.stderr, flush=True)
+        return HANDED_BACK
+
+
+def _work(
+    store: Store,
+    paths: JobPaths,
+    epoch: int,
+    engine: str,
+    hand_back: "HandBack",
+    check: Callable[[], None],
+) -> int:
     from worker.driver import Driver, report
 
-    attempt = Attempt(epoch=epoch)
+    attempt, driver = Attempt(epoch=epoch), None
     error: str | None = None
     try:
         order = Order.model_validate_json(store.read(paths.order))
-        handle = _deployed(order, engine, store)
+        handle = _deployed(order, engine, store, check)
         attempt = attempt.model_copy(update={"ready_at": time.time()})
         report(store, paths, attempt)
-        Driver(store, paths, order, epoch, handle).run()
+        driver = Driver(store, paths, order, epoch, handle, hand_back)
+        driver.run()
     except (ZeroshiftError, ShardFailed, RuntimeError) as failure:
         kind = "start_failed" if isinstance(failure, StartFailed) else type(failure).__name__
         error = f"{kind}: {failure}"
         print(error, file=sys.stderr, flush=True)
-    report(store, paths, attempt.model_copy(update={"ended_at": time.time(), "error": error}))
+    finally:
+        ended = {"ended_at": time.time(), "error": error}
+        preemptions = driver.preemptions if driver else 0
+        report(store, paths, attempt.model_copy(update={**ended, "preemptions": preemptions}))
     return 0 if error is None else 1
 
 
-def _deployed(order: Order, engine: str, store: Store) -> Any:
+def _deployed(order: Order, engine: str, store: Store, check: Callable[[], None]) -> Any:
     from worker import deploy
 
     try:
-        return deploy.deploy(order, engine, store.options)
+        return deploy.deploy(order, engine, store.options, check)
     except RuntimeError as error:
         raise StartFailed(" ".join(str(error).split())) from error
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import ray
@@ -14,6 +15,7 @@ from ray.util.placement_group import PlacementGroup
 
 from jobs.bucket import StoreOptions
 from jobs.order import Order
+from worker.notice import NOTICE_S
 from worker.replica import Replica
 
 APPLICATION = "zeroshift"
@@ -26,10 +28,13 @@ def connect(address: str) -> None:
     ray.init(address=address, namespace=APPLICATION, log_to_driver=False, logging_level="warning")
 
 
-def deploy(order: Order, engine: str, store: StoreOptions) -> DeploymentHandle[Any]:
+def deploy(
+    order: Order, engine: str, store: StoreOptions, check: Callable[[], None] = lambda: None
+) -> DeploymentHandle[Any]:
     """Deploy the replicas of `order`, or adopt those that already run with the same settings.
 
-    Returns when they are ready; `RuntimeError` from Serve when they can't start.
+    Returns when they are ready; `RuntimeError` from Serve when they can't start. `check` raises
+    when they can't either, before a node is asked for.
     """
     serve.start(proxy_location="Disabled")
     bound = (engine, order.model, order.engine, order.cpus, store.to_dict())
@@ -37,6 +42,7 @@ def deploy(order: Order, engine: str, store: StoreOptions) -> DeploymentHandle[A
     running = serve.status().applications
     if name in running and running[name].status == ApplicationStatus.RUNNING:
         return serve.get_app_handle(name)
+    check()
     for other in running:  # it holds what the new one needs
         serve.delete(other)
     application = _deployment(order).bind(*bound)
@@ -66,7 +72,9 @@ def _deployment(order: Order) -> Any:
         max_ongoing_requests=order.in_flight + 1,
         health_check_period_s=5,
         health_check_timeout_s=60,
-        graceful_shutdown_timeout_s=10,
+        # On a node that was given notice Serve ends a replica this long before the node goes: at
+        # once, that is. It gets nothing new, and what it works on may be finished.
+        graceful_shutdown_timeout_s=NOTICE_S,
         ray_actor_options={"num_cpus": 1, "resources": {ENGINE_RESOURCE: 1}},
     )
 

@@ -8,6 +8,9 @@ WorkerError              code, stage, message, retryable
 
 ShardFailed              apart from it: the machinery failed, not a picture
 └── StartFailed          before anything was asked
+
+HandedBack               no failure: what this runs on is taken away, and others do the rest
+└── NodeLeaving          a shard's node went before the shard was done
 """
 
 from typing import Any
@@ -66,3 +69,11 @@ class ShardFailed(Exception):
 
 class StartFailed(ShardFailed):
     """No engine could be started, so nothing was asked."""
+
+
+class HandedBack(Exception):
+    """What this runs on is taken away; nothing failed, and what is left is for others."""
+
+
+class NodeLeaving(HandedBack):
+    """The node is taken away before the shard was done."""

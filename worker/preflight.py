@@ -1,6 +1,7 @@
 """`python -m worker preflight`: can everything be imported that a replica needs? No GPU is needed.
 
-Run it in an image before it is put on machines that cost money by the second.
+Run it in an image before it is put on machines that cost money by the second; a driver does so too
+before it has a node launched (`worker.import_check`).
 """
 
 import importlib

@@ -19,13 +19,13 @@ from worker.engines import make_engine
 from worker.engines.base import Engine, EngineOptions
 from worker.engines.lasting import LastingEngine
 from worker.families import load_family
+from worker.notice import of_this_node
 from worker.pictures import Decoders, Limits
 from worker.shard import ShardRun, Tools
 
 THREADS = 8  # fetching waits on the network and decoding releases the interpreter
 # Inputs in flight for each question that the engine takes at a time: as many wait, prepared.
 AHEAD = 2
-CAREFUL_FROM = 3  # attempts at a shard: two may have failed of something else than a picture
 SEQUENCES = 32  # that an engine takes at a time, where its settings do not say
 
 
@@ -49,15 +49,26 @@ class Replica:
             lambda options: make_engine(engine, options), EngineOptions(model, settings)
         )
         await self._engine.start()
+        self._notice = of_this_node()
+        self._watching = asyncio.create_task(self._notice.watch())
 
     async def check_health(self) -> None:
         """Called by Serve every few seconds; raises when the engine is dead."""
         await self._engine.check()
 
     async def work(
-        self, job: str, order: dict[str, Any], shard: int, epoch: int, attempt: int
+        self,
+        job: str,
+        order: dict[str, Any],
+        shard: int,
+        epoch: int,
+        attempt: int,
+        careful: bool = False,
     ) -> dict[str, Any]:
-        """Work one shard of the job at address `job`; answers its marker."""
+        """Work one shard of the job at address `job`; answers its marker.
+
+        `NodeLeaving` when the node is taken away before the shard is done.
+        """
         parsed = Order.model_validate(order)
         limits = Limits(**parsed.limits.model_dump())
         family = load_family(Path(parsed.model), parsed.min_pixels, parsed.max_pixels)
@@ -71,9 +82,9 @@ class Replica:
             self._decoders,
             self._spool,
         )
-        paths, careful = JobPaths(Address.parse(job)), attempt >= CAREFUL_FROM
+        paths = JobPaths(Address.parse(job))
         run = ShardRun(tools, parsed, paths, shard, epoch, attempt, careful)
-        return (await run.run()).model_dump()
+        return (await self._notice.within(run.run())).model_dump()
 
     def __del__(self) -> None:  # Serve's hook for the end of a replica
         self._engine.stop()

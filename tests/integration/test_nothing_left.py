@@ -106,7 +106,7 @@ def test_a_killed_controllers_cluster_ends_by_itself_and_its_job_is_finished_by_
 ) -> None:
     paths = JobPaths.of(BUCKET, job.job_id)
     first = controller()
-    assert eventually(lambda: len(list(store.list(paths.markers))) >= 3, 120)
+    assert eventually(lambda: len(list(store.list(paths.markers))) >= 3, 240)
     first.send_signal(signal.SIGKILL)
     killed = time.monotonic()
     first.wait()

@@ -1,7 +1,7 @@
 """The fake engine on a stage, for tests of faults: `--engine fake:FOLDER`.
 
-It takes its time over each question, notes in the folder what it was asked, and dies as often as
-somebody puts a file `die` there.
+It takes its time over each question, notes in the folder what it was asked, answers nothing while
+there is a file `hold`, and dies as often as somebody puts a file `die` there.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from worker.engines.errors import EngineDead
 from worker.engines.fake import FakeEngine
 
 PAUSE_S = 0.25  # for each question; those that are asked together wait together
-DIE, ASKED = "die", "asked-"
+DIE, HOLD, ASKED = "die", "hold", "asked-"
 
 
 class StagedEngine(FakeEngine):
@@ -28,6 +28,8 @@ class StagedEngine(FakeEngine):
         with (self._folder / f"{ASKED}{os.getpid()}").open("a") as notes:
             notes.write(f"{question.request_id}\n")
         await asyncio.sleep(PAUSE_S)
+        while (self._folder / HOLD).exists():
+            await asyncio.sleep(PAUSE_S)
         self._die_if_told()
         return await super().ask(question)
 

@@ -32,6 +32,7 @@ def config(spec: ClusterSpec, folder: Path, head_address: str) -> dict[str, Any]
             "folder": str(folder),
             "head_address": head_address,
             "cpus": spec.cpus,
+            "notice_s": spec.notice_s,
         },
         "head_node_type": HEAD_TYPE,
         "available_node_types": {

@@ -6,6 +6,7 @@ id.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from infra.clusters.base import ClusterSpec, NodeInterval, WorkerProcess
-from infra.clusters.local import autoscaling, lease, processes, ray_start, switch, teardown
+from infra.clusters.local import autoscaling, disk, lease, processes, ray_start, switch, teardown
 from infra.clusters.local.registry import Registry
 from infra.clusters.local.sweep import place_of
 from infra.errors import StartFailed, TeardownFailed
@@ -43,6 +44,10 @@ class LocalCluster:
         return place_of(self._folder)
 
     def up(self) -> None:
+        with disk.named(self._folder):
+            self._raise()
+
+    def _raise(self) -> None:
         self._folder.mkdir(parents=True)
         port, *metric = ray_start.free_ports(3)
         self._address = f"{ray_start.HOST}:{port}"
@@ -94,7 +99,7 @@ class LocalCluster:
         deadline = time.monotonic() + seconds
         while not ready():
             if not lives():
-                words = self.end_reason() or self._last_words(f"{phase}.log")
+                words = self.end_reason() or self._full() or self._last_words(f"{phase}.log")
                 raise StartFailed(f"the {phase} ended while starting: {words}")
             if time.monotonic() > deadline:
                 raise StartFailed(f"the {phase} did not answer within {seconds:g} s")
@@ -120,7 +125,8 @@ class LocalCluster:
         self, arguments: Sequence[str], environment: Mapping[str, str], log: Path
     ) -> WorkerProcess:
         command = [sys.executable, "-m", "worker", *arguments]
-        return processes.spawn(command, {**self.environment(), **environment}, log)
+        with disk.named(log):
+            return processes.spawn(command, {**self.environment(), **environment}, log)
 
     def environment(self) -> dict[str, str]:
         """What a process needs to join: address, token file, and the tag by which it is ended."""
@@ -129,7 +135,7 @@ class LocalCluster:
     def stop(self, process: WorkerProcess) -> None:
         assert isinstance(process, subprocess.Popen)
         if process.poll() is None:
-            process.terminate()
+            process.send_signal(signal.SIGINT)  # SIGTERM is a notice, and would be used up
             try:
                 process.wait(processes.GRACE_S)
             except subprocess.TimeoutExpired:
@@ -160,7 +166,11 @@ class LocalCluster:
         return [f"{process.pid} {processes.name_of(process)}" for process in found]
 
     def refusal(self) -> str:
-        return self._registry().refusal()
+        full = self._full()
+        return self._registry().refusal() or (f"no_capacity: {full}" if full else "")
+
+    def _full(self) -> str:
+        return disk.full(self._folder)
 
     def _registry(self) -> Registry:
         return Registry(self._folder / "nodes")

@@ -22,8 +22,11 @@ def grant(folder: Path, lease_s: float) -> None:
 def write_whole(path: Path, text: str) -> None:
     """Write so that a reader sees the old text or the new one, and never a part."""
     draft = path.with_suffix(f".{os.getpid()}-{secrets.token_hex(4)}.draft")
-    draft.write_text(text)
-    draft.replace(path)
+    try:
+        draft.write_text(text)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)  # there only when the disk is full
 
 
 def read(folder: Path) -> str | None:

@@ -4,7 +4,9 @@ A node is a raylet of its own, started as a process of this machine; the registr
 """
 
 import os
+import signal
 import threading
+from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 from ray.autoscaler.node_provider import NodeProvider
 from ray.autoscaler.tags import NODE_KIND_HEAD, TAG_RAY_NODE_KIND, TAG_RAY_USER_NODE_TYPE
 
-from infra.clusters.local import processes
+from infra.clusters.local import disk, processes
 from infra.clusters.local.autoscaling import HEAD_TYPE
 from infra.clusters.local.ray_start import HOST, node_command, node_environment
 from infra.clusters.local.registry import Registry
@@ -82,24 +84,33 @@ class LocalNodeProvider(NodeProvider):
         if self._crashes >= MAX_CRASHES:
             self._refuse(f"{self._crashes} nodes died unasked: no more are launched")
         node_id = f"{self.cluster_name}-n{len(self._registry.all()) + 1}"
-        self._registry.add(node_id, tags)  # before it is started: a bill may not miss a node
-        environment = node_environment(os.environ, node_id, tags[TAG_RAY_USER_NODE_TYPE])
+        kind, notice_s = tags[TAG_RAY_USER_NODE_TYPE], float(self.provider_config["notice_s"])
+        environment = node_environment(os.environ, node_id, kind, notice_s)
         command = node_command(
-            self.provider_config["head_address"], int(self.provider_config["cpus"])
+            self.provider_config["head_address"],
+            int(self.provider_config["cpus"]),
+            self._registry.signs_of(node_id),
         )
         log = self._folder / "logs" / f"{node_id}.log"
         try:
+            self._registry.add(node_id, tags)  # before it is started: a bill may not miss a node
             self._started[node_id] = processes.spawn(command, environment, log)
         except OSError as error:  # no process, no memory, no disk: this machine is full
-            self._registry.gone(node_id)
-            self._refuse(f"no_capacity: {error}")
+            with suppress(OSError):
+                self._registry.gone(node_id)
+            self._refuse(f"no_capacity: {disk.words(error, self._folder)}")
 
     def _refuse(self, why: str) -> None:
-        """Leave word for the controller, which can't hear what Ray's autoscaler is told."""
-        self._registry.refuse(why)
+        """Leave word for the controller, which can't hear what Ray's autoscaler is told.
+
+        On a full disk that can't be done; there the controller sees for itself.
+        """
+        with suppress(OSError):
+            self._registry.refuse(why)
         raise RuntimeError(why)
 
     def terminate_node(self, node_id: str) -> None:
+        self._registry.leaving(node_id)
         with self._lock:
             process = self._started.pop(node_id, None)
         left = processes.end(processes.NODE_TAG, node_id)
@@ -118,6 +129,9 @@ class LocalNodeProvider(NodeProvider):
         for node_id, process in list(self._started.items()):
             if process.poll() is not None:
                 del self._started[node_id]
-                self._crashes += 1
+                if process.returncode == -signal.SIGTERM:  # before it could say so
+                    self._registry.preempted(node_id)
+                if self._registry.get(node_id).left_at is None:
+                    self._crashes += 1
                 processes.end(processes.NODE_TAG, node_id)
                 self._registry.gone(node_id)

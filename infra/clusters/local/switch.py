@@ -10,6 +10,7 @@ import json
 import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -83,8 +84,9 @@ class Switch:
         return bool(processes.tagged(CLUSTER_TAG, self._orders.cluster_id, spare=spared))
 
     def _note(self, why: str) -> None:
-        if self._folder.is_dir():
-            lease.write_whole(self._folder / REASON, why)
+        with suppress(OSError):  # a full disk keeps nothing from being ended
+            if self._folder.is_dir():
+                lease.write_whole(self._folder / REASON, why)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ so at once.
 """
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from infra.clusters.local import processes
@@ -23,19 +24,24 @@ def end_cluster(folder: Path, cluster_id: str, grace_s: float = processes.GRACE_
     """End all but the switch, and remove what only a living cluster needs; what is left, in words.
 
     The autoscaler may start a node after those known were ended: the tag finds it, and the registry
-    is closed at the very end, when nothing can be added to it.
+    is closed at the very end, when nothing can be added to it. A full disk may keep it open, but
+    nothing running.
     """
     registry, spared = Registry(folder / "nodes"), switch_of(cluster_id)
     for entry in registry.living():
+        with suppress(OSError):
+            registry.leaving(entry.node_id)
         processes.end(NODE_TAG, entry.node_id, grace_s)
-        registry.gone(entry.node_id)
+        with suppress(OSError):
+            registry.gone(entry.node_id)
     left = processes.end(CLUSTER_TAG, cluster_id, grace_s, spare=(NODE_TAG, spared))
     if left:
         return [f"{process.pid} {processes.name_of(process)}" for process in left]
-    for entry in registry.living():
-        registry.gone(entry.node_id)
     for part in PRIVATE:
         remove(folder / part)
+    for entry in registry.living():
+        with suppress(OSError):
+            registry.gone(entry.node_id)
     return []
 
 

@@ -1,12 +1,14 @@
 """The autoscaler's provider: nodes appear, are tagged, go, and are no more when they keep dying."""
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from infra.clusters.local import processes
+from infra.clusters.local import processes, signs
 from infra.clusters.local.autoscaling import HEAD_TYPE, NODE_TYPE
 from infra.clusters.local.processes import NODE_TAG
 from infra.clusters.local.registry import Registry
@@ -27,6 +29,10 @@ class Raylet:
     status: int | None = None
 
     def poll(self) -> int | None:
+        return self.status
+
+    @property
+    def returncode(self) -> int | None:
         return self.status
 
     def wait(self) -> int | None:
@@ -71,7 +77,7 @@ def provider(machine: Machine, tmp_path: Path) -> LocalNodeProvider:
 
 
 def make_provider(folder: Path) -> LocalNodeProvider:
-    config = {"folder": str(folder), "head_address": "127.0.0.1:6399", "cpus": 2}
+    config = {"folder": str(folder), "head_address": "127.0.0.1:6399", "cpus": 2, "notice_s": 30.0}
     return LocalNodeProvider(config, "job-1")
 
 
@@ -99,6 +105,7 @@ def test_a_node_is_a_raylet_that_joins_the_head_and_carries_its_tag(provider, ma
     assert "--address=127.0.0.1:6399" in raylet.command
     assert raylet.environment[NODE_TAG] == "job-1-n1"
     assert raylet.environment["RAY_NODE_TYPE_NAME"] == NODE_TYPE
+    assert raylet.environment["RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"] == "30"
 
 
 def test_several_nodes_have_names_of_their_own_that_are_never_used_again(provider):
@@ -198,3 +205,78 @@ def test_the_controller_can_read_why_no_more_nodes_come(provider, machine, tmp_p
         provider.create_node({}, TAGS, 1)
     assert registry.refusal() == "3 nodes died unasked: no more are launched"
     assert len(registry.all()) == MAX_CRASHES
+
+
+def test_a_node_has_joined_when_it_says_so(provider, tmp_path):
+    provider.create_node({}, TAGS, 1)
+    registry = Registry(tmp_path / "nodes")
+    assert registry.get("job-1-n1").joined_at is None
+    signs.give(registry.signs_of("job-1-n1"), signs.JOINED)
+    provider.terminate_node("job-1-n1")
+    node = registry.get("job-1-n1").interval()
+    assert node.launched_at <= node.joined_at <= node.left_at <= node.gone_at
+    assert not node.preempted
+
+
+def test_the_node_is_told_where_to_leave_its_signs(provider, machine, tmp_path):
+    provider.create_node({}, TAGS, 1)
+    assert str(Registry(tmp_path / "nodes").signs_of("job-1-n1")) in machine.raylets[0].command
+
+
+@pytest.mark.parametrize(("noted", "status"), [(True, 1), (False, -15), (True, -9)])
+def test_a_node_that_was_given_notice_is_preempted_and_no_crash(
+    provider, machine, tmp_path, noted, status
+):
+    registry = Registry(tmp_path / "nodes")
+    for number in range(1, MAX_CRASHES + 2):
+        provider.create_node({}, TAGS, 1)
+        if noted:
+            signs.give(registry.signs_of(f"job-1-n{number}"), signs.NOTICE)
+        machine.raylets[-1].status = status
+        assert nodes(provider) == []
+    assert all(entry.preempted for entry in registry.all())
+    assert all(entry.left_at <= entry.gone_at for entry in registry.all())
+
+
+def test_a_node_that_we_end_ourselves_is_not_preempted_though_it_sees_the_same_signal(
+    provider, machine, tmp_path
+):
+    registry = Registry(tmp_path / "nodes")
+    provider.create_node({}, TAGS, 1)
+    machine.stuck = True
+    with pytest.raises(RuntimeError):
+        provider.terminate_node("job-1-n1")
+    signs.give(registry.signs_of("job-1-n1"), signs.NOTICE)
+    provider.non_terminated_nodes({})
+    assert not registry.get("job-1-n1").preempted
+
+
+def test_a_node_that_died_unasked_never_left(provider, machine, tmp_path):
+    provider.create_node({}, TAGS, 1)
+    machine.raylets[0].status = 1
+    nodes(provider)
+    entry = Registry(tmp_path / "nodes").get("job-1-n1")
+    assert (entry.left_at, entry.preempted) == (None, False)
+
+
+@pytest.mark.parametrize("where", [(processes, "spawn"), (Registry, "add")])
+def test_a_full_disk_is_no_capacity_and_is_named(provider, monkeypatch, tmp_path, where):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(*where, full)
+    words = f"no_capacity: no space left on {tmp_path}"
+    with pytest.raises(RuntimeError, match=words):
+        provider.create_node({}, TAGS, 1)
+    assert Registry(tmp_path / "nodes").refusal() == words
+    assert nodes(provider) == []
+
+
+def test_a_full_disk_that_can_not_even_hold_the_words_is_said_all_the_same(provider, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Registry, "add", full)
+    monkeypatch.setattr(Registry, "refuse", full)
+    with pytest.raises(RuntimeError, match="no_capacity: no space left on"):
+        provider.create_node({}, TAGS, 1)

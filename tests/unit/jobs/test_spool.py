@@ -1,5 +1,8 @@
 """Paid answers outlive a store that does not take them: on disk, until it does."""
 
+import errno
+import os
+
 import pytest
 
 from jobs.addresses import JobPaths
@@ -128,3 +131,16 @@ def test_a_disk_that_is_full_too_is_said(spool, store, paths, work, tmp_path):
     (tmp_path / "spool").write_bytes(b"in the way")
     with pytest.raises(RowsSpooled, match=r"rows are lost: the store refused them.*and so did"):
         spool().commit(Refusing(store, StoreUnavailable("down")), paths, *work)
+
+
+def test_a_disk_without_space_is_named_and_keeps_no_part_of_the_rows(
+    spool, store, paths, work, tmp_path, monkeypatch
+):
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    words = f"so did the disk: no space left on {tmp_path / 'spool'}"
+    with pytest.raises(RowsSpooled, match=words):
+        spool().commit(Refusing(store, StoreUnavailable("down")), paths, *work)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

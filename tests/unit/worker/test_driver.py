@@ -17,13 +17,16 @@ with warnings.catch_warnings(action="ignore"):  # Ray's own, while it is importe
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.order import Attempt, Order, Sampling
-from worker import driver
-from worker.driver import SHARD_ATTEMPTS, Driver, report
-from worker.errors import ShardFailed
+from worker import driver, hand_back
+from worker.driver import CAREFUL_AFTER, SHARD_ATTEMPTS, Driver, report
+from worker.errors import HandedBack, NodeLeaving, ShardFailed
+from worker.hand_back import HandBack
 
 
 class Response:
     """What a handle answers at once: done, with a result or an error."""
+
+    cancelled = False
 
     def __init__(self, error: Exception | None) -> None:
         self._error = error
@@ -32,6 +35,9 @@ class Response:
         if self._error is not None:
             raise self._error
 
+    def cancel(self) -> None:
+        self.cancelled = True
+
 
 class Handle:
     """Stands for Serve's; `fails` says which attempt at which shard fails, and how."""
@@ -39,11 +45,15 @@ class Handle:
     def __init__(self, fails: Callable[[int, int], Exception | None]) -> None:
         self.work, self._fails = self, fails
         self.calls: list[tuple[str, int, int, int]] = []
+        self.careful: list[bool] = []
         self.most_flying = self.flying = 0
 
-    def remote(self, job: str, order: dict[str, Any], shard: int, epoch: int, attempt: int) -> Any:
+    def remote(
+        self, job: str, order: dict[str, Any], shard: int, epoch: int, attempt: int, careful: bool
+    ) -> Any:
         assert Order.model_validate(order).shards > shard
         self.calls.append((job, shard, epoch, attempt))
+        self.careful.append(careful)
         self.flying += 1
         self.most_flying = max(self.most_flying, self.flying)
         return Response(self._fails(shard, attempt))
@@ -66,12 +76,14 @@ def drive(store: Store, paths: JobPaths, monkeypatch) -> Callable[..., Handle]:
         shards: int,
         fails: Callable[[int, int], Exception | None] = lambda shard, attempt: None,
         replicas: int = 1,
+        done: Callable[[Response], bool] = lambda response: True,
+        hand_back: HandBack | None = None,
     ) -> Handle:
         handle = Handle(fails)
 
         def is_done(response: Response) -> bool:
-            handle.flying -= 1
-            return True
+            handle.flying -= done(response)
+            return done(response)
 
         monkeypatch.setattr(driver, "_is_done", is_done)
         monkeypatch.setattr(driver, "time", SimpleNamespace(sleep=lambda seconds: None))
@@ -91,7 +103,8 @@ def drive(store: Store, paths: JobPaths, monkeypatch) -> Callable[..., Handle]:
             shards=shards,
         )
         handles.append(handle)
-        Driver(store, paths, order, 7, handle).run()
+        handle.driver = Driver(store, paths, order, 7, handle, hand_back or HandBack())
+        handle.driver.run()
         return handle
 
     handles: list[Handle] = []
@@ -177,3 +190,89 @@ def test_what_the_worker_reports_can_be_read_by_the_controller(store, paths):
     attempt = Attempt(epoch=7, ready_at=1.5, error="x")
     report(store, paths, attempt)
     assert Attempt.model_validate_json(store.read(paths.attempt(7))) == attempt
+
+
+def preemptions() -> list[Exception]:
+    """As the replica says it, and as Ray does of a replica that went with its node."""
+    return [task_error(NodeLeaving("gone")), RayActorError(preempted=True)]
+
+
+@pytest.mark.parametrize("error", preemptions())
+def test_a_shard_whose_node_was_taken_away_is_handed_out_again_and_has_not_failed(drive, error):
+    often = 3 * SHARD_ATTEMPTS
+    handle = drive(1, lambda shard, attempt: error if attempt <= often else None)
+    assert handle.attempts == {0: often + 1}
+    assert handle.driver.preemptions == often
+    assert handle.driver.failures[0] == 0
+    assert not any(handle.careful), "nothing has killed a replica"
+
+
+def test_preemptions_between_failures_do_not_bring_a_shard_to_its_end_sooner(drive):
+    def fails(shard: int, attempt: int) -> Exception:
+        return RayActorError(preempted=attempt % 2 == 0)
+
+    with pytest.raises(ShardFailed, match="failed 4 times"):
+        drive(1, fails)
+    assert drive.handles[0].attempts == {0: 2 * SHARD_ATTEMPTS - 1}
+
+
+def test_a_shard_is_worked_carefully_after_two_failures(drive):
+    handle = drive(1, lambda shard, attempt: RayActorError() if attempt < SHARD_ATTEMPTS else None)
+    assert handle.careful == [False] * CAREFUL_AFTER + [True] * (SHARD_ATTEMPTS - CAREFUL_AFTER)
+
+
+def test_an_input_in_hand_when_the_node_was_taken_away_has_killed_nobody(drive, store, paths):
+    def fails(shard: int, attempt: int) -> Exception | None:
+        if attempt <= CAREFUL_AFTER:
+            return RayActorError()
+        if attempt > CAREFUL_AFTER + 1:
+            return None
+        store.write(paths.in_hand_of(shard), b"{}")
+        return RayActorError(preempted=True)
+
+    drive(1, fails)
+    assert not list(store.list(paths.in_hand_of(0)))
+
+
+def test_after_its_notice_the_driver_hands_out_nothing_and_waits_for_what_flies(drive):
+    notice = HandBack()
+
+    def done(response: Response) -> bool:
+        notice.give()
+        return True
+
+    with pytest.raises(HandedBack, match="3 shards are left"):
+        drive(6, done=done, hand_back=notice)
+    assert drive.handles[0].attempts == {0: 1, 1: 1, 2: 1}
+
+
+def test_a_notice_in_the_last_shards_is_no_matter_when_they_are_done_in_time(drive):
+    notice = HandBack()
+
+    def done(response: Response) -> bool:
+        notice.give()
+        return True
+
+    assert drive(2, done=done, hand_back=notice).attempts == {0: 1, 1: 1}
+
+
+def test_what_is_not_done_within_the_notice_is_given_up(drive, monkeypatch):
+    clock, notice = SimpleNamespace(now=0.0), HandBack(notice_s=120)
+    monkeypatch.setattr(hand_back, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    looked: list[Response] = []
+
+    def done(response: Response) -> bool:
+        notice.give()
+        looked.append(response)
+        clock.now += 10
+        return False
+
+    with pytest.raises(HandedBack, match="5 shards are left"):
+        drive(5, done=done, hand_back=notice)
+    assert 120 <= clock.now < 200
+    assert all(response.cancelled for response in looked)
+
+
+def test_a_notice_before_there_are_shards_ends_the_driver_where_it_stands():
+    with pytest.raises(HandedBack):
+        HandBack().give()
