@@ -129,6 +129,7 @@ def here(
     What a command changes in the process is put back: its log's handlers and SIGTERM's.
     """
     names = {"BUCKET": bucket, "ENDPOINT_URL": store.options.endpoint_url, "POLL_S": "0.01"}
+    names["MAX_SETBACKS"] = "0"  # as in make_settings
     for name, value in {**names, "WORK_DIR": tmp_path}.items():
         monkeypatch.setenv(f"ZEROSHIFT_{name}", str(value))
     monkeypatch.delenv("ZEROSHIFT_CONFIG", raising=False)
