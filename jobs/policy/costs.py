@@ -22,7 +22,7 @@ class CostModel:
     startup_s, model_load_s   billed from launch until the engine answers
     teardown_s                billed from the decision to stop until the node is gone
     granularity_s, minimum_s  the provider's meter
-    basis                     what the seconds rest on, in words
+    basis                     what the seconds rest on, in words; measured: or assumed
     """
 
     usd_per_hour: Decimal
@@ -32,6 +32,7 @@ class CostModel:
     granularity_s: int = 1
     minimum_s: int = 0
     basis: str = ""
+    measured: bool = False
 
     @property
     def start_s(self) -> float:
