@@ -63,6 +63,7 @@ class Record(_Noun):
     """`zeroshift/jobs/<job>/record.json`; times are seconds since the epoch.
 
     writes   ids of its latest changes, the newest last
+    hold_until   until then it may be left for another job to share its cold start
     """
 
     version: Literal[1] = 1
@@ -87,6 +88,7 @@ class Record(_Noun):
     writes: tuple[str, ...] = ()
     setbacks: tuple[str, ...] = ()
     not_before: float = 0.0
+    hold_until: float = 0.0
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
         """This record in another state; `IllegalMove` when the table does not allow it."""
