@@ -14,6 +14,7 @@ from jobs.policy.batching import launch_at
 from jobs.policy.costs import CostModel
 from jobs.policy.history import History, advance
 from jobs.policy.idle import IdleRule
+from jobs.policy.learned import Learned
 from jobs.policy.node import Node
 
 
@@ -48,14 +49,15 @@ def replay(
     arrivals: Sequence[Arrival], rule: IdleRule, costs: CostModel, horizon_s: float = 0.0
 ) -> Outcome:
     """`arrivals` under `rule`; a cluster that is always on is counted to the horizon."""
-    node, history = Node(costs), History(costs)
+    node, history, learns = Node(costs), History(costs), isinstance(rule, Learned)
     for number, job in enumerate(arrivals):
         if node.up and job.at_s > node.free_at:
             window = rule.window_s(node.free_at, history, node.age_s).window_s
             history.decided(window)
             advance(node, job.at_s, window)
         node.work(job.at_s, job.work_s, launch_at(arrivals, number))
-        history.arrived(job.at_s, job.work_s)
+        if learns:
+            history.arrived(job.at_s, job.work_s)
     if node.up:
         last = rule.window_s(node.free_at, history, node.age_s).window_s
         node.stop(max(0.0, horizon_s - node.free_at) if math.isinf(last) else last)
