@@ -1,6 +1,7 @@
 """A user's own cold start, from what earlier jobs measured; else what is assumed, and said so."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -22,22 +23,23 @@ def costs_of(store: Store, bucket: str, model: str, offer: OfferSnapshot) -> Cos
     """What `model` costs on `offer`, with the start that its earlier jobs took there."""
     node = offer.gpu or offer.name
     known = recall(store, bucket, model).get(node)
-    if known is not None:
-        told, start_s = f"measured by {known.jobs} jobs of {model} on {node}", known.startup_s
-    elif offer.gpu is None:
-        told, start_s = f"assumed: no job of {model} has measured {node}", LOCAL_START_S
-    else:
-        told = f"assumed: no job of {model} has measured {node}"
-        start_s = assume("boot_s", "expected") + assume("engine_s", "expected")
+    if known is None:
+        return assumed_on(offer)
+    basis = f"measured by {known.jobs} jobs of {model} on {node}"
+    return replace(assumed_on(offer), startup_s=known.startup_s, basis=basis, measured=True)
+
+
+def assumed_on(offer: OfferSnapshot) -> CostModel:
+    """The same before any job has measured it. The engine's load is part of the start."""
+    rented_s = assume("boot_s", "expected") + assume("engine_s", "expected")
     return CostModel(
         Decimal(offer.usd_per_hour or LOCAL_USD_PER_HOUR),
-        startup_s=start_s,  # the engine's load is in it: both end when it answers
+        startup_s=LOCAL_START_S if offer.gpu is None else rented_s,
         model_load_s=0.0,
         teardown_s=REST_S.expected,
         granularity_s=offer.billing_granularity_s or HOUR_S,
         minimum_s=offer.minimum_s or 0,
-        basis=told,
-        measured=known is not None,
+        basis=f"assumed: nothing was measured on {offer.name}",
     )
 
 
