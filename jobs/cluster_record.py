@@ -26,6 +26,7 @@ class ClusterRecord(BaseModel):
 
     place    where it stands, in its provider's words: the reaper looks there
     tenant   the job whose node time runs, since the moment `since`
+    idle     why it waits as long as it does for another job; empty until it was idle
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,6 +45,7 @@ class ClusterRecord(BaseModel):
     place: str = ""
     tenant: str = ""
     since: float = 0.0
+    idle: str = ""
 
     def until(self, now: float) -> float:
         """When the last tenant's node time ended: with its last node, or `now` while one lives."""

@@ -22,6 +22,7 @@ from jobs.fleet import Fleet, MakeCluster
 from jobs.held_job import HeldJob
 from jobs.inbox import Inbox
 from jobs.lease import LEASE_S, TOLERATED, Heartbeat, Rounds
+from jobs.policy.batching import held
 from jobs.queue import dequeue, queued
 from jobs.reaper import MakeSweeper, Reaped, Reaper
 from jobs.record import Record, RecordFile, claimed
@@ -101,15 +102,25 @@ class Controller:
         """Take new batches in and run one job; False when there was none to run."""
         self._fleet.catch_up()
         self._take_batches()
-        for job_id in queued(self._store, self._settings.bucket):
+        for job_id in self._not_held(queued(self._store, self._settings.bucket)):
             if self.run(job_id) is not None:
                 return True
         return False
 
+    def _not_held(self, jobs: list[str]) -> list[str]:
+        """Without those that may wait for another job to share their cold start."""
+        if self._fleet.current is not None:
+            return jobs
+        now, records = self._clock(), [self._load(job) for job in jobs]
+        free = [each for each in records if each and not each.owner and each.not_before <= now]
+        left = {each.job_id for each in free if held(now, each.hold_until, False, len(free) - 1)}
+        return [job for job in jobs if job not in left]
+
     def _later(self) -> bool:
-        """Wait a little for a job that waits after a setback; False when there is none."""
+        """Wait a little for a job that is held or waits after a setback; False without one."""
         records = [self._load(job) for job in queued(self._store, self._settings.bucket)]
-        waits = [each.not_before - self._clock() for each in records if each and not each.owner]
+        free = [each for each in records if each and not each.owner]
+        waits = [max(each.not_before, each.hold_until) - self._clock() for each in free]
         if not any(wait > 0 for wait in waits):
             return False
         time.sleep(min(self._settings.poll_s, max(waits)))

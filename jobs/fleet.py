@@ -26,6 +26,7 @@ from jobs.errors import Conflict, ZeroshiftError
 from jobs.intent import intend
 from jobs.offers import snapshot
 from jobs.owed import Owed
+from jobs.policy.clock import IdleClock
 from jobs.settings import Settings
 from jobs.starting import Deadlines, check_start
 
@@ -80,6 +81,7 @@ class Fleet:
     ) -> None:
         self._store, self._settings, self._owner, self._make = store, settings, owner, make
         self.current: Raised | None = None
+        self._idle = IdleClock(store, settings)
         self._lock = threading.Lock()
         self._keep_logs = False
         self._settle: Callable[[float], None] | None = None
@@ -186,6 +188,7 @@ class Fleet:
         self._keep_logs |= keep_logs
         if self.current is not None:
             self.current.idle_since = now
+            self._idle.job_ended(self.current.record, self.current.since, now)
 
     def idle_too_long(self, now: float) -> bool:
         """By our own clock: whatever Ray believes to be in use."""
@@ -194,7 +197,11 @@ class Fleet:
             return False
         if raised.spoiled or not raised.cluster.alive():
             return True
-        return now - raised.idle_since >= self._settings.idle_window_s
+        idle = self._idle.window(raised.idle_since, raised.record, raised.cluster.nodes())
+        if idle.reason != raised.record.idle:
+            with suppress(ZeroshiftError):  # a word for the reader: nothing may wait for it
+                self._update(idle=idle.reason)
+        return now - raised.idle_since >= idle.window_s
 
     def rest(self, failed: bool = False) -> None:
         """Take the cluster down and check that it is gone; nothing to do without one.

@@ -128,6 +128,12 @@ class Manifest(_Part):
     budget: Budget = Budget()
     residency: Residency = Residency()
     on_error: OnError = OnError()
+    max_wait_s: int = Field(
+        default=0,
+        ge=0,
+        le=7 * 24 * 3600,
+        description="Seconds that the job may be held for another to share its cold start.",
+    )
     labels: dict[str, str] = Field(default={})
     idempotency_key: Filled | None = Field(
         default=None, description="Two requests with the same name and key are one job."

@@ -67,6 +67,7 @@ class Record(_Noun):
     refused       offers that had no node to give, of those that are tried one after the other
     no_capacity_since   when none had any, for the first time since an engine answered; 0: never
     no_capacity_waits   how often it has waited since then
+    hold_until    until then it may be left for another job to share its cold start
     """
 
     version: Literal[1] = 1
@@ -95,6 +96,7 @@ class Record(_Noun):
     refused: tuple[str, ...] = ()
     no_capacity_since: float = 0.0
     no_capacity_waits: int = 0
+    hold_until: float = 0.0
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
         """This record in another state; `IllegalMove` when the table does not allow it."""

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -70,11 +70,11 @@ class Settings(BaseSettings):
         description="When the client adds checksums to requests. auto: when_required with an "
         "endpoint_url, as older stores reject them, else when_supported.",
     )
-    idle_window_s: float = Field(
-        default=20.0,
-        ge=0,
+    idle_window_s: Annotated[float, Field(ge=0)] | Literal["auto"] = Field(
+        default="auto",
         description="Seconds that an idle cluster waits for the next job before it goes down. "
-        "About what a local start takes; raise it when jobs come close together, 0 never waits.",
+        "auto: what was learned from the jobs so far, and else as long as waiting costs less than "
+        "the restart that it saves (docs/policy.md). A number is always waited; 0 never waits.",
     )
     poll_s: float = Field(
         default=1.0,

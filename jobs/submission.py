@@ -91,9 +91,11 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     plan_for(manifest, settings)
     warnings = (*check(store, manifest), *passed_over(manifest, settings))
     checked = pass_gates(store, settings, manifest)
+    now = time.time()
     record = Record(
         job_id=paths.job_id,
-        created_at=time.time(),
+        created_at=now,
+        hold_until=now + manifest.max_wait_s,
         output=manifest.output or "",
         model=manifest.model,
         labels=manifest.labels,
