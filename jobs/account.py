@@ -20,7 +20,7 @@ from jobs.close import Totals
 from jobs.errors import Conflict
 from jobs.fence import Fence
 from jobs.fleet import ClusterRecord
-from jobs.money import Plain
+from jobs.cost.money import Plain
 from jobs.receipt import Teardown, make_receipt, receipt_bytes
 from jobs.record import OfferSnapshot, Record
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from infra.clusters.base import NodeInterval
 from jobs.bill import PHASES, Bill
 from jobs.close import Totals
-from jobs.money import Plain
+from jobs.cost.money import Plain
 from jobs.record import Checked, OfferSnapshot, Record
 
 
