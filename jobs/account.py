@@ -17,10 +17,10 @@ from jobs.addresses import Address, ledger_root
 from jobs.bill import Bill, Span, make_bill
 from jobs.bucket import Store
 from jobs.close import Totals
+from jobs.cost.money import Plain
 from jobs.errors import Conflict
 from jobs.fence import Fence
 from jobs.fleet import ClusterRecord
-from jobs.cost.money import Plain
 from jobs.receipt import Teardown, make_receipt, receipt_bytes
 from jobs.record import OfferSnapshot, Record
 

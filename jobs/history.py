@@ -74,6 +74,16 @@ def recall(store: Store, bucket: str, model: str) -> dict[str, Measured]:
     return {node: figures for node, figures in known.items() if figures is not None}
 
 
+def usual_tokens(store: Store, bucket: str, model: str) -> tuple[float, float] | None:
+    """Prompt and output tokens of a picture in the latest jobs of `model`; None: none is known."""
+    samples = _latest(store, list(store.list(_folder(bucket, model))))
+    images = sum(each.images for each in samples)
+    if not images:
+        return None
+    output = sum(each.output_tokens for each in samples)
+    return (sum(each.tokens for each in samples) - output) / images, output / images
+
+
 def _latest(store: Store, kept: list[Found]) -> list[Sample]:
     samples = []
     for each in sorted(kept, key=lambda each: each.modified, reverse=True)[:LATEST]:

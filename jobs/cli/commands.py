@@ -16,7 +16,7 @@ COMMANDS = {
     "watch": "jobs.cli.jobs",
     "status": "jobs.cli.jobs",
     "results": "jobs.cli.jobs",
-    "cost": "jobs.cli.jobs",
+    "cost": "jobs.cli.cost",
     "clusters": "jobs.cli.jobs",
     "cancel": "jobs.cli.jobs",
     "reap": "jobs.cli.reap",

@@ -9,25 +9,24 @@ from typing import Annotated
 import typer
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cli.console import (
     end_like_ctrl_c,
     err,
     errors_as_lines,
+    load_receipt,
     load_record,
     log_to_stderr,
     open_store,
     out,
     print_json,
 )
-from jobs.cli.summary import print_bill, print_clusters, print_jobs, print_summary
+from jobs.cli.summary import print_clusters, print_jobs, print_summary
 from jobs.close import rows_of
 from jobs.controller import Controller
-from jobs.errors import NotFound, UserError
+from jobs.errors import UserError
 from jobs.fleet import cluster_records
 from jobs.manifest import manifest_schema
 from jobs.queue import all_jobs, dequeue
-from jobs.receipt import read_receipt
 from jobs.record import Record, RecordFile
 from jobs.settings_template import settings_template
 from jobs.states import State
@@ -67,7 +66,7 @@ def status(
             if as_json:
                 print_json(record.model_dump(mode="json"))
             else:
-                print_summary(out, record, _receipt(store, record))
+                print_summary(out, record, load_receipt(store, record))
             return
         records = [load_record(store, settings, each) for each in all_jobs(store, settings.bucket)]
         records.sort(key=lambda record: -record.created_at)
@@ -101,21 +100,6 @@ def results(
         except OSError as error:
             raise UserError(f"{output}: {error.strerror}") from error
         err.print(f"wrote {output}")
-
-
-@app.command()
-def cost(job: Job, as_json: AsJson = False) -> None:
-    """The bill of a job."""
-    with errors_as_lines():
-        settings, store = open_store()
-        record = load_record(store, settings, job)
-        receipt = _receipt(store, record)
-        if receipt is None:
-            raise UserError(f"{job} is {record.state.value}: there is no bill yet")
-        if as_json:
-            print_json(receipt["bill"])
-        else:
-            print_bill(out, receipt)
 
 
 @app.command()
@@ -179,11 +163,3 @@ def schema(
         if what != "manifest":
             raise UserError(f"no schema of {what!r}; allowed: manifest")
         print_json(manifest_schema())
-
-
-def _receipt(store: Store, record: Record) -> dict[str, object] | None:
-    try:
-        receipt = read_receipt(store.read(Address.parse(record.output) / "receipt.json"))
-    except NotFound:
-        return None
-    return receipt if receipt["job_id"] == record.job_id else None
