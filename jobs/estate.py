@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from infra.clusters.base import NodeInterval
-from jobs.account import Tenancy, write_ledger
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.cluster_record import ClusterRecord
+from jobs.cost.account import Tenancy, write_ledger
 from jobs.errors import NotFound
 from jobs.order import Attempt
 from jobs.record import RecordFile

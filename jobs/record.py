@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict
 
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
-from jobs.errors import Conflict, StoreUnavailable
 from jobs.cost.money import Plain
+from jobs.errors import Conflict, StoreUnavailable
 from jobs.states import State, check_move
 
 ATTEMPTS = 20

@@ -14,11 +14,11 @@ from functools import partial
 from infra.clusters.base import WorkerProcess
 from infra.errors import ClusterError
 from infra.planner.plan import Plan
-from jobs.account import Tenancy, write_ledger, write_receipt
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.close import Closing, Totals, read_markers
 from jobs.commonest import commonest
+from jobs.cost.account import Tenancy, write_ledger, write_receipt
 from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, Raised
 from jobs.history import remember

@@ -23,11 +23,11 @@ from jobs.cli.console import (
 from jobs.cli.summary import print_bill, print_clusters, print_jobs, print_summary
 from jobs.close import rows_of
 from jobs.controller import Controller
+from jobs.cost.receipt import read_receipt
 from jobs.errors import NotFound, UserError
 from jobs.fleet import cluster_records
 from jobs.manifest import manifest_schema
 from jobs.queue import all_jobs, dequeue
-from jobs.receipt import read_receipt
 from jobs.record import Record, RecordFile
 from jobs.settings_template import settings_template
 from jobs.states import State

@@ -27,10 +27,10 @@ from jobs.cli.progress import JobProgress
 from jobs.cli.quote import print_quote, say
 from jobs.cli.summary import print_summary
 from jobs.controller import Controller
+from jobs.cost.receipt import read_receipt
 from jobs.errors import ManifestError, NotFound
 from jobs.manifest import Manifest, parse_manifest
 from jobs.quoting import gather, quote_job, quote_to_json
-from jobs.receipt import read_receipt
 from jobs.record import Record, RecordFile
 from jobs.settings import Settings
 from jobs.submission import Submitted, check, pass_gates, resolved, submit
