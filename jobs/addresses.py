@@ -79,6 +79,14 @@ class JobPaths:
         """What the worker of this epoch reports: when it was ready, why it ended."""
         return self.root / f"attempts/{epoch:05d}.json"
 
+    @property
+    def turns(self) -> Address:
+        return self.root / "turns/"
+
+    def turn_of(self, shard: int, epoch: int, attempt: int) -> Address:
+        """What an attempt at the shard tells of itself until its rows count."""
+        return self.turns / f"{shard:05d}-{epoch:05d}-{attempt:02d}.json"
+
     def inputs_of(self, shard: int) -> Address:
         return self.inputs / f"{shard:05d}.jsonl"
 

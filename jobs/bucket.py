@@ -24,12 +24,13 @@ from jobs.errors import (
     UserError,
 )
 from jobs.patience import Patience
-from jobs.store_client import Spelling, StoreOptions, make_client
+from jobs.store_client import Requests, Spelling, StoreOptions, make_client
 from jobs.store_errors import translate, upload_error
 
 __all__ = ["Found", "Store", "StoreOptions", "translate"]
 
 T = TypeVar("T")
+PART = 8 * 1024 * 1024  # bytes of a file's part, and of a file that is not cut: boto3's default
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Store:
     ) -> None:
         self.options = options
         self.patience = patience or Patience(connections)
+        self.requests = Requests()
         self._connections = connections
         self._client = make_client(options, connections)
         self._spelling_is_proved = False
@@ -91,8 +93,11 @@ class Store:
 
     def upload(self, address: Address, path: str, kind: str) -> None:
         """Write a local file, in parts when it is large."""
+        size = Path(path).stat().st_size
+        parts = -(-size // PART) + 2 if size > PART else 1
 
         def request() -> None:
+            self.requests.note("upload_file", size, parts)
             more = {"ContentType": kind}
             try:
                 self._client.upload_file(path, address.bucket, address.key, ExtraArgs=more)
@@ -210,9 +215,11 @@ class Store:
                 "get_object", str(address), Bucket=address.bucket, Key=address.key, **condition
             )
             try:  # the body can break off too, and is asked for again then
-                return bytes(answer["Body"].read()), _bare(answer["ETag"])
+                body = bytes(answer["Body"].read())
             except (BotoCoreError, OSError) as error:
                 raise StoreUnavailable(f"{address}: {error}") from error
+            self.requests.received(len(body))
+            return body, _bare(answer["ETag"])
 
         return self._patiently(request)
 
@@ -252,7 +259,8 @@ class Store:
         """One try of one request."""
         try:
             call = getattr(self._client, operation)
-            body = arguments.get("Body")
+            body = arguments.get("Body", b"")
+            self.requests.note(operation, _size(body))
             if isinstance(body, Path):
                 with body.open("rb") as file:
                     answer: dict[str, Any] = call(**{**arguments, "Body": file})
@@ -261,6 +269,10 @@ class Store:
             return answer
         except (BotoCoreError, ClientError) as error:
             raise translate(error, what) from error
+
+
+def _size(body: bytes | Path) -> int:
+    return body.stat().st_size if isinstance(body, Path) else len(body)
 
 
 def _bare(etag: str) -> str:

@@ -14,8 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from jobs.addresses import Address, JobPaths
-from jobs.bill import share
 from jobs.bucket import Store
+from jobs.cost.shares import share
 from jobs.errors import RowsMissing
 from jobs.fence import Fence
 from jobs.order import Marker
@@ -115,15 +115,15 @@ class Closing:
     def _shares(self, usd: Decimal, markers: Mapping[int, Marker]) -> dict[int, Decimal]:
         """What the rows of each shard cost together."""
         shards = sorted(markers)
-        weights = [Decimal(self._tokens(markers[shard])) for shard in shards]
+        weights = [Decimal(self._weight(markers[shard])) for shard in shards]
         if not any(weights):  # nothing was computed: rows cost the same, whatever their shard
             weights = [Decimal(markers[shard].rows) for shard in shards]
         return dict(zip(shards, share(usd, weights), strict=True))
 
-    def _tokens(self, marker: Marker) -> int:
-        if marker.tokens is not None:
-            return marker.tokens
-        return sum(row.tokens for row in self._reader().rows(marker))
+    def _weight(self, marker: Marker) -> int:
+        if marker.weight is not None:
+            return marker.weight
+        return sum(row.weight for row in self._reader().rows(marker))
 
     def _reader(self) -> ShardReader:
         return ShardReader(self.store, self.paths)
@@ -133,7 +133,7 @@ class Closing:
             rows = self._reader().rows(marker)
         except RowsMissing:
             return False
-        return marker.tokens in (None, sum(row.tokens for row in rows))
+        return marker.weight in (None, sum(row.weight for row in rows))
 
 
 def _priced(rows: list[Row], usd: Decimal) -> list[Row]:

@@ -19,6 +19,7 @@ from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, MakeCluster
+from jobs.held_job import HeldJob
 from jobs.inbox import Inbox
 from jobs.lease import LEASE_S, Heartbeat, Rounds
 from jobs.queue import dequeue, queued
@@ -27,6 +28,7 @@ from jobs.record import Record, RecordFile, claimed
 from jobs.run import JobRun
 from jobs.settings import Settings
 from jobs.shield import uninterrupted
+from jobs.states import State
 
 log = logging.getLogger("zeroshift")
 REAP_EVERY_S = 300.0
@@ -124,11 +126,19 @@ class Controller:
             log.error("inbox: %s", error)
 
     def run(self, job_id: str) -> Record | None:
-        """Claim and run a job; None when it can't be claimed."""
+        """Claim and run a job; None when it can't be claimed, or was lost.
+
+        A job that goes on with another driver on the same cluster is claimed anew by its owner.
+        """
         paths = JobPaths.of(self._settings.bucket, job_id)
-        record = self._claim(paths)
-        if record is None:
-            return None
+        ended = None
+        while (record := self._claim(paths)) is not None:
+            ended = self._run_claimed(paths, record)
+            if ended is None or ended.owner != self.name or ended.state is not State.QUEUED:
+                break
+        return ended
+
+    def _run_claimed(self, paths: JobPaths, record: Record) -> Record | None:
         file = RecordFile(self._store, paths)
 
         def renew() -> None:
@@ -137,17 +147,16 @@ class Controller:
             file.change(lambda old: old.model_copy(update=change), record.epoch)
             self._fleet.renew(now)
 
-        log.info("%s: claimed", job_id)
-        run = JobRun(
-            self._store, self._settings, self._fleet, paths, record, self._engine, self._clock
-        )
+        log.info("%s: claimed", record.job_id)
+        job = HeldJob(self._store, paths, record, self._clock)
+        run = JobRun(job, self._settings, self._fleet, self._engine)
         with Heartbeat(renew, self._lease_s):
             try:
                 ended = run.run()
             except Conflict as error:
                 log.warning("%s", error)
                 return None
-        log.info("%s: %s %s", job_id, ended.state, ended.reason)
+        log.info("%s: %s %s", record.job_id, ended.state, ended.reason)
         return ended
 
     def _claim(self, paths: JobPaths) -> Record | None:

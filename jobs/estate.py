@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from infra.clusters.base import NodeInterval
-from jobs.account import Tenancy, write_ledger
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.cluster_record import ClusterRecord
+from jobs.cost.account import Tenancy, write_ledger
 from jobs.errors import NotFound
 from jobs.order import Attempt
 from jobs.record import RecordFile
@@ -41,7 +42,4 @@ def merged(known: Sequence[NodeInterval], provider: Sequence[NodeInterval]) -> l
 
 def closed(nodes: Sequence[NodeInterval], now: float) -> list[NodeInterval]:
     """No node of a cluster that is gone may cost anything from now on."""
-    return [
-        node if node.gone_at is not None else NodeInterval(node.node_id, node.launched_at, now)
-        for node in nodes
-    ]
+    return [node if node.gone_at is not None else replace(node, gone_at=now) for node in nodes]

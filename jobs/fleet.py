@@ -38,13 +38,19 @@ RETIRE_S, NODES_GONE_S = 60.0, 30.0
 class Raised:
     """A cluster of ours.
 
-    since     when its present job's node time began
-    spoiled   it is not ours any more, or did not start: no job gets it, and it goes at once
+    since      when its present job's node time began
+    ready_at   when an engine first answered that job; None: not yet
+    waits_since   from when the present driver waits for an engine
+    driver_died   the last driver on it ended without a word
+    spoiled    it is not ours any more, or did not start: no job gets it, and it goes at once
     """
 
     cluster: Cluster
     file: ClusterFile
     since: float
+    waits_since: float
+    ready_at: float | None = None
+    driver_died: bool = False
     idle_since: float | None = None
     log: Path = field(default_factory=Path)
     spoiled: bool = False
@@ -52,6 +58,13 @@ class Raised:
     @property
     def record(self) -> ClusterRecord:
         return self.file.record
+
+    @property
+    def sound(self) -> bool:
+        """Whether its head lives, and a node with an engine that has answered."""
+        if self.spoiled or self.ready_at is None or not self.cluster.alive():
+            return False
+        return bool(_living(self.cluster.nodes()))
 
 
 class Fleet:
@@ -78,16 +91,29 @@ class Fleet:
             account(moment)
 
     def acquire(self, plan: Plan, now: float, tenant: str = "") -> Raised:
-        """The warm cluster when it fits `plan`, else a new one, raised from zero, for `tenant`."""
+        """The warm cluster when it fits `plan`, else a new one, raised from zero, for `tenant`.
+
+        A job that comes back to the cluster that it was on a moment ago goes on with its node time:
+        nothing is settled in between.
+        """
         warm = self.current
-        if warm and self._fits(warm, plan, now):
-            self.write_nodes()
-            self._settle_until(now)
-            warm.since, warm.idle_since = now, None
-            if self._update(tenant=tenant, since=now):
-                return warm
+        if warm and self._fits(warm, plan, now) and self._adopt(warm, now, tenant):
+            return warm
         self.rest()
         return self._raise(plan, now, tenant)
+
+    def _adopt(self, warm: Raised, now: float, tenant: str) -> bool:
+        """Whether the warm cluster is still ours, and now `tenant`'s."""
+        comes_back = tenant != "" and warm.record.tenant == tenant
+        if not self._update():
+            return False
+        warm.waits_since, warm.idle_since = now, None
+        if comes_back:
+            self._settle = None
+            return True
+        self._settle_until(now)
+        warm.since, warm.ready_at, warm.driver_died = now, None, False
+        return self._update(tenant=tenant, since=now)
 
     def _fits(self, warm: Raised, plan: Plan, now: float) -> bool:
         """A cluster past half of its lifetime might end in the middle of the job."""
@@ -101,7 +127,7 @@ class Fleet:
         cluster = self._make(plan.offer.provider, spec, settings.work_dir)
         file.change(place=cluster.place)
         self.current = raised = Raised(
-            cluster, file, now, log=settings.work_dir / f"{spec.cluster_id}-worker.log"
+            cluster, file, now, now, log=settings.work_dir / f"{spec.cluster_id}-worker.log"
         )
         try:
             cluster.up()
@@ -130,7 +156,7 @@ class Fleet:
             return
         cluster = raised.cluster
         try:
-            check_start(cluster.nodes(), raised.since, cluster.refusal(), now, self.deadlines)
+            check_start(cluster.nodes(), raised.waits_since, cluster.refusal(), now, self.deadlines)
         except ClusterError:
             raised.spoiled = True
             raise

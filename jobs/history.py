@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from infra.planner.measured import Measured, Sample, measured
 from jobs.addresses import Address, measured_root
-from jobs.bill import Bill
 from jobs.bucket import Found, Store
 from jobs.close import Totals
+from jobs.cost.bill import Bill
 from jobs.errors import ZeroshiftError
 from jobs.record import Record
 

@@ -81,7 +81,8 @@ class Counts(_Noun):
 class Record(_Noun):
     """`zeroshift/jobs/<job>/record.json`; times are seconds since the epoch.
 
-    writes   ids of its latest changes, the newest last
+    writes        ids of its latest changes, the newest last
+    preemptions   times that it gave shards back because a node was taken away after notice
     """
 
     version: Literal[1] = 1
@@ -106,6 +107,7 @@ class Record(_Noun):
     writes: tuple[str, ...] = ()
     setbacks: tuple[str, ...] = ()
     not_before: float = 0.0
+    preemptions: int = 0
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
         """This record in another state; `IllegalMove` when the table does not allow it."""

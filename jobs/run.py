@@ -10,61 +10,56 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NoReturn
 
 from infra.clusters.base import WorkerProcess
 from infra.errors import ClusterError
 from infra.planner.plan import Plan
-from jobs.account import Tenancy, write_ledger, write_receipt
-from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
-from jobs.close import Closing, Totals, read_markers
-from jobs.commonest import commonest
+from jobs.addresses import Address
+from jobs.close import Closing, Totals
+from jobs.cost.account import Tenancy, write_ledger, write_receipt
 from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, Raised
+from jobs.held_job import HeldJob
 from jobs.history import remember
 from jobs.limits import Limits
 from jobs.manifest import Manifest
 from jobs.offers import snapshot
-from jobs.order import Attempt, Marker, PictureLimits
+from jobs.order import PictureLimits
 from jobs.orders import make_order
 from jobs.pin import pin
 from jobs.planning import plan_for
 from jobs.queue import dequeue
 from jobs.reachable import check_reachable
-from jobs.record import Counts, Record, RecordFile
+from jobs.record import Counts, Record
 from jobs.residency import residency_gate
-from jobs.setbacks import Setback, wait_s
+from jobs.setbacks import HANDED_BACK, DriverDied, Preempted, Setback, notice_s, wait_s
 from jobs.settings import Settings
-from jobs.stall import check_stall
 from jobs.states import State
 from jobs.submission import load_manifest
-
-
-class Stopped(Exception):
-    """The job is to end in `state` for `reason`: cancelled, over budget, hopeless."""
-
-    def __init__(self, state: State, reason: str) -> None:
-        super().__init__(reason)
-        self.state, self.reason = state, reason
+from jobs.watching import Stopped, Watch
 
 
 @dataclass
 class JobRun:
-    """The run of one claimed job; `run` is the flow, the other methods are its steps."""
+    """The run of one claimed job; `run` is the flow, the other methods are its steps.
 
-    store: Store
+    watch   over the job on its cluster; None: it has none yet
+    """
+
+    job: HeldJob
     settings: Settings
     fleet: Fleet
-    paths: JobPaths
-    record: Record
     engine: str = "vllm"
-    clock: Callable[[], float] = time.time
+    watch: Watch | None = None
+    pause: Callable[[float], object] = time.sleep
 
     def __post_init__(self) -> None:
-        self.file = RecordFile(self.store, self.paths)
-        self.epoch = self.record.epoch
-        self.raised: Raised | None = None
-        self.markers: dict[int, Marker] = {}
+        self.store, self.paths, self.clock = self.job.store, self.job.paths, self.job.clock
+
+    @property
+    def record(self) -> Record:
+        return self.job.record
 
     def run(self) -> Record:
         """Run to an end state; `Conflict` when the job belongs to another controller now.
@@ -73,15 +68,19 @@ class JobRun:
         """
         try:
             manifest, plan = self.plan()
-            self.raise_cluster(plan)
-            self.work(manifest, plan)
-            self.close()
+            watch = self.raise_cluster(plan)
+            self.work(manifest, watch)
+            self.close(watch)
         except Stopped as stop:
             self.end(stop.state, stop.reason)
         except TemporaryError:
             raise  # lost to another controller, or the store is away: nothing more can be written
         except ZeroshiftError as error:
             self.end(State.FAILED, str(error))
+        except Preempted as notice:
+            self.hand_on(str(notice), preemptions=self.record.preemptions + 1)
+        except DriverDied as fault:
+            self.set_back(str(fault), goes_on=self.can_go_on())
         except (Setback, ClusterError) as fault:
             self.set_back(str(fault))
         except KeyboardInterrupt:
@@ -91,36 +90,61 @@ class JobRun:
             self.fleet.release(self.clock(), keep_logs=self.record.state is State.FAILED)
         return self.record
 
-    def set_back(self, reason: str) -> None:
-        """Back to the queue after a fault of infrastructure; the end, when there were too many."""
+    def can_go_on(self) -> bool:
+        """Whether the cluster is above suspicion: a driver's first death is the driver's own."""
+        raised = self.watch.raised if self.watch is not None else None
+        if raised is None or raised.driver_died or not raised.sound:
+            return False
+        raised.driver_died = True
+        return True
+
+    def set_back(self, reason: str, goes_on: bool = False) -> None:
+        """Back to the queue after a fault of infrastructure; the end, when there were too many.
+
+        The cluster goes, being at fault, unless the job `goes_on` there at once.
+        """
         before = self.record.setbacks
         if len(before) >= self.settings.max_setbacks:
             more = f" (after {len(before)} setbacks: {'; '.join(before)})" if before else ""
             self.end(State.FAILED, f"{reason}{more}")
             return
-        self.hand_back(
-            f"set back: {reason}",
-            setbacks=(*before, reason),
-            not_before=self.clock() + wait_s(len(before)),
-        )
+        told, setbacks = f"set back: {reason}", (*before, reason)
+        if goes_on:
+            self.hand_on(told, setbacks=setbacks)
+            return
+        self.hand_back(told, setbacks=setbacks, not_before=self.clock() + wait_s(len(before)))
         self.fleet.rest()
 
-    def hand_back(self, reason: str = "handed back", **changes: object) -> None:
-        """Give the claim up: whoever claims the job next goes on from its committed shards.
+    def hand_on(self, reason: str, **changes: object) -> None:
+        """To a next epoch of our own, at once: the claim is kept, and with it the warm cluster.
 
-        The node time goes into the ledger; the job's receipt will tell of its last cluster alone.
+        The epoch is what keeps late writes of the driver that ended apart from the next one's.
         """
-        if self.raised is not None:
-            self.fleet.settle_with(partial(self.write_off, self.tenancy(), self.raised))
-        self.move(State.QUEUED, reason)
-        self.change(owner="", lease_until=0.0, **changes)
+        self.write_off_later()
+        self.job.move(State.QUEUED, reason)
+        self.job.change(**changes)
+
+    def hand_back(self, reason: str = "handed back", **changes: object) -> None:
+        """Give the claim up: whoever claims the job next goes on from its committed shards."""
+        self.write_off_later()
+        self.job.move(State.QUEUED, reason)
+        self.job.change(owner="", lease_until=0.0, **changes)
+
+    def write_off_later(self) -> None:
+        """Let the node time go into the ledger, unless the job comes back to this cluster.
+
+        The job's receipt will tell of its last cluster alone.
+        """
+        if self.watch is not None:
+            tenancy, raised = self.watch.tenancy(), self.watch.raised
+            self.fleet.settle_with(partial(self.write_off, tenancy, raised))
 
     def write_off(self, tenancy: Tenancy, raised: Raised, until: float) -> None:
         write_ledger(self.store, self.settings.bucket, tenancy, raised.record, until)
 
     def plan(self) -> tuple[Manifest, Plan]:
         """Pin the inputs and plan; what was written by an earlier epoch is kept."""
-        self.move(State.PLANNING)
+        self.job.move(State.PLANNING)
         if self.record.cancel_requested:
             raise Stopped(State.CANCELLED, "cancelled by the user")
         manifest = load_manifest(self.store, self.paths)
@@ -131,7 +155,8 @@ class JobRun:
             total, shards = pin(self.store, self.paths, manifest.inputs, size)
             if total == 0:
                 raise JobFailed("there are no inputs")
-            self.change(counts=Counts(total=total), shards=shards, offer=snapshot(plan.offer))
+            counts, offer = Counts(total=total), snapshot(plan.offer)
+            self.job.change(counts=counts, shards=shards, offer=offer)
         check_reachable(self.store, self.paths, self.record.shards, self.settings.max_denied)
         limits = PictureLimits(**self.settings.pictures.model_dump())
         order = make_order(self.record, manifest, plan, limits)
@@ -143,34 +168,47 @@ class JobRun:
         here = residency_gate(self.store, manifest, plan.offer, self.settings.bucket)
         if here:
             others = [each for each in self.record.checked if each.gate != "residency"]
-            self.change(checked=(*others, *here))
+            self.job.change(checked=(*others, *here))
 
-    def raise_cluster(self, plan: Plan) -> None:
-        self.move(State.PROVISIONING)
-        self.raised = self.fleet.acquire(plan, self.clock(), self.record.job_id)
-        self.change(cluster_id=self.raised.cluster.cluster_id)
+    def raise_cluster(self, plan: Plan) -> Watch:
+        self.job.move(State.PROVISIONING)
+        raised = self.fleet.acquire(plan, self.clock(), self.record.job_id)
+        self.watch = Watch(self.job, self.fleet, raised, self.settings.stall_s)
+        self.job.change(cluster_id=raised.cluster.cluster_id)
+        return self.watch
 
-    def work(self, manifest: Manifest, plan: Plan) -> None:
+    def work(self, manifest: Manifest, watch: Watch) -> None:
         """Drive the shards and watch: progress, cancellation, budget, error rate."""
-        assert self.raised is not None, "work() follows raise_cluster()"
-        self.move(State.RUNNING)
+        self.job.move(State.RUNNING)
         limits = Limits(manifest.budget, manifest.on_error, self.clock())
         environment = {"ZEROSHIFT_STORE": json.dumps(self.store.options.to_dict())}
-        arguments = ["work", str(self.paths.root), "--epoch", str(self.epoch)]
-        process = self.raised.cluster.launch(
-            [*arguments, "--engine", self.engine], environment, self.raised.log
+        arguments = ["work", str(self.paths.root), "--epoch", str(self.job.epoch)]
+        raised = watch.raised
+        process = raised.cluster.launch(
+            [*arguments, "--engine", self.engine], environment, raised.log
         )
         try:
             while self._wait(process) is None:
-                self.observe(limits)
-            self.observe(limits)
+                watch.observe(limits)
+            watch.observe(limits)
         finally:
-            self.raised.cluster.stop(process)
-        status = process.poll()
-        if status != 0 and self.attempt().error is None:
-            raise Setback(f"the driver ended with status {status}; its log: {self.raised.log}")
+            raised.cluster.stop(process)
+        status, error = process.poll(), self.job.attempt().error
+        if status == HANDED_BACK:
+            self.sit_out()
+        if status != 0 and error is None:
+            raise DriverDied(f"the driver ended with status {status}; its log: {raised.log}")
         if status != 0:
-            raise JobFailed(str(self.attempt().error))
+            raise JobFailed(str(error))
+        raised.driver_died = False
+
+    def sit_out(self) -> NoReturn:
+        """Let the node go that has had notice: a driver that came at once would find it there."""
+        before, most = self.record.preemptions, self.settings.max_preemptions
+        if before >= most:
+            raise JobFailed(f"preempted: nodes were taken away more than {most} times")
+        self.pause(notice_s(before))
+        raise Preempted(f"preempted {before + 1} times: its shards were handed back")
 
     def _wait(self, process: WorkerProcess) -> int | None:
         try:
@@ -178,93 +216,45 @@ class JobRun:
         except subprocess.TimeoutExpired:
             return None
 
-    def observe(self, limits: Limits) -> None:
-        """Write progress into the record; `Stopped` when the job must not go on."""
-        assert self.raised is not None, "only a raised cluster is observed"
-        self.markers = read_markers(self.store, self.paths, self.markers)
-        counts = Counts(
-            total=self.record.counts.total,
-            done=sum(marker.rows for marker in self.markers.values()),
-            errors=sum(marker.errors for marker in self.markers.values()),
-        )
-        cost = self.tenancy().bill(self.raised.cluster.nodes(), self.clock()).usd
-        self.change(counts=counts, cost_usd=cost)
-        if self.record.cancel_requested:
-            raise Stopped(State.CANCELLED, "cancelled by the user")
-        stop = limits.exceeded(counts, cost, self.clock())
-        if stop is not None:
-            raise Stopped(stop[0], self._explained(*stop))
-        if not self.raised.cluster.alive():
-            raise Setback(self.raised.cluster.end_reason() or "the head of the cluster ended")
-        ready_at = self.attempt().ready_at
-        self.fleet.check_start(ready_at, self.clock())
-        self._check_stall(ready_at)
-
-    def _explained(self, state: State, reason: str) -> str:
-        """A hopeless job's reason, with what went wrong most."""
-        if state is not State.FAILED:
-            return reason
-        common = commonest(self.store, self.paths, self.markers)
-        return f"{reason}; commonest: {common}" if common else reason
-
-    def _check_stall(self, ready_at: float | None) -> None:
-        assert self.raised is not None, "only a raised cluster can stall"
-        if ready_at is not None:
-            last = max((marker.ended_at for marker in self.markers.values()), default=ready_at)
-            idle_s = self.clock() - max(last, ready_at)
-            dump = self.paths.root / f"stalls/{self.epoch:05d}.txt"
-            check_stall(self.store, dump, self.raised.log, idle_s, self.settings.stall_s)
-
-    def tenancy(self, done_at: float | None = None) -> Tenancy:
-        assert self.raised is not None, "only a raised cluster has tenants"
-        return Tenancy(self.record, self.raised.since, self.attempt().ready_at, done_at)
-
-    def attempt(self) -> Attempt:
-        try:
-            return Attempt.model_validate_json(self.store.read(self.paths.attempt(self.epoch)))
-        except ZeroshiftError:
-            return Attempt(epoch=self.epoch)
-
-    def close(self) -> None:
+    def close(self, watch: Watch) -> None:
         """Write reconciled results and receipt, then the success marker."""
-        self.move(State.FINALIZING)
+        self.job.move(State.FINALIZING)
         errors, total = self.record.counts.errors, self.record.counts.total
         if errors:
-            self.publish(State.COMPLETED_WITH_ERRORS, f"{errors} of {total} pictures failed")
+            reason = f"{errors} of {total} pictures failed"
+            self.publish(watch, State.COMPLETED_WITH_ERRORS, reason)
         else:
-            self.publish(State.COMPLETED, "")
+            self.publish(watch, State.COMPLETED, "")
 
     def end(self, state: State, reason: str) -> None:
         """End without a success marker; what rows there are stay, and are published."""
-        if self.raised is not None:
-            self.markers = read_markers(self.store, self.paths, self.markers)
-            self.publish(state, reason)
+        if self.watch is not None:
+            self.watch.look()
+            self.publish(self.watch, state, reason)
         else:
-            self.move(state, reason)
+            self.job.move(state, reason)
             dequeue(self.store, self.settings.bucket, self.record.job_id)
 
-    def publish(self, state: State, reason: str) -> None:
+    def publish(self, watch: Watch, state: State, reason: str) -> None:
         """Write rows and a receipt with the bill so far, then enter the end state."""
-        assert self.raised is not None, "only a job that had a cluster is published"
-        now = self.clock()
-        done_at = max((marker.ended_at for marker in self.markers.values()), default=now)
-        tenancy = self.tenancy(done_at)
-        bill = tenancy.bill(self.raised.cluster.nodes(), now)
+        now, raised = self.clock(), watch.raised
+        tenancy = watch.tenancy(watch.done_at() or now)
+        bill = tenancy.bill(raised.cluster.nodes(), now)
         closing = self.closing()
         totals = closing.write(bill.costs["work"], whole=state.succeeded)
         tenancy = replace(tenancy, record=self.record.moved(state, now, reason))
         self.fleet.write_nodes()
-        write_receipt(closing.fence(), tenancy, totals, self.raised.record, bill, final=False)
+        write_receipt(closing.fence(), tenancy, totals, raised.record, bill, final=False)
         if state.succeeded:
             closing.succeed(self.record.job_id)
-        self.change(cost_usd=bill.usd)
-        self.move(state, reason)
+        self.job.change(cost_usd=bill.usd)
+        self.job.move(state, reason)
         dequeue(self.store, self.settings.bucket, self.record.job_id)
-        self.fleet.settle_with(partial(self.account, tenancy, totals, self.raised))
+        self.fleet.settle_with(partial(self.account, tenancy, totals, raised))
 
     def closing(self) -> Closing:
         output = Address.parse(self.record.output)
-        return Closing(self.store, self.paths, output, self.record.shards, self.change)
+        return Closing(self.store, self.paths, output, self.record.shards, self.job.change)
 
     def account(self, tenancy: Tenancy, totals: Totals, raised: Raised, until: float) -> None:
         """The final bill, when the cluster is gone or another job has begun on it."""
@@ -273,11 +263,4 @@ class JobRun:
         write_receipt(self.store, tenancy, totals, cluster, bill, final=True)
         write_ledger(self.store, self.settings.bucket, tenancy, cluster, until)
         remember(self.store, self.settings.bucket, tenancy.record, totals, bill, until)
-        self.change(cost_usd=bill.usd)
-
-    def move(self, state: State, reason: str = "") -> None:
-        now = self.clock()
-        self.record = self.file.change(lambda old: old.moved(state, now, reason), self.epoch)
-
-    def change(self, **changes: object) -> None:
-        self.record = self.file.change(lambda old: old.model_copy(update=changes), self.epoch)
+        self.job.change(cost_usd=bill.usd)

@@ -100,7 +100,15 @@ class Settings(BaseSettings):
         ge=0,
         description="Faults of infrastructure that a job survives: a head that ended, a driver "
         "that was killed, a start that failed, a stall. It then waits 5, 20, 80 s and goes on from "
-        "its committed shards. 0 fails it at the first.",
+        "its committed shards; after a driver's death on a sound cluster it goes on at once. 0 "
+        "fails it at the first.",
+    )
+    max_preemptions: int = Field(
+        default=20,
+        ge=0,
+        description="Times that a job gives its shards back because a provider takes a node away "
+        "after notice. Apart from max_setbacks, and generous, since each costs little and is "
+        "nobody's fault; without an end, a job could live on notices alone.",
     )
     stall_s: float = Field(
         default=1800.0,

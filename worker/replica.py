@@ -19,6 +19,7 @@ from worker.engines import make_engine
 from worker.engines.base import Engine, EngineOptions
 from worker.engines.lasting import LastingEngine
 from worker.families import load_family
+from worker.moments import moment
 from worker.pictures import Decoders, Limits
 from worker.shard import ShardRun, Tools
 
@@ -38,6 +39,7 @@ class Replica:
     async def __init__(  # type: ignore[misc]  # Ray Serve awaits it: ready means loaded
         self, engine: str, model: str, settings: dict[str, Any], cpus: int, store: dict[str, Any]
     ) -> None:
+        self._loading_at = moment()
         os.environ["OMP_NUM_THREADS"] = str(cpus)
         self._store = Store(StoreOptions(**store), connections=2 * THREADS)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="shard")
@@ -49,6 +51,7 @@ class Replica:
             lambda options: make_engine(engine, options), EngineOptions(model, settings)
         )
         await self._engine.start()
+        self._ready_at = moment()
 
     async def check_health(self) -> None:
         """Called by Serve every few seconds; raises when the engine is dead."""
@@ -70,6 +73,8 @@ class Replica:
             self._slots,
             self._decoders,
             self._spool,
+            self._loading_at,
+            self._ready_at,
         )
         paths, careful = JobPaths(Address.parse(job)), attempt >= CAREFUL_FROM
         run = ShardRun(tools, parsed, paths, shard, epoch, attempt, careful)

@@ -14,11 +14,21 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class NodeInterval:
-    """One node's life: seconds since the epoch by the provider's clock; `gone_at` None: alive."""
+    """One node's life: seconds since the epoch by the provider's clock, in this order.
+
+    launched_at   it was asked for
+    joined_at     it is part of the cluster and can take work; None: it never was, or not known
+    left_at       its end was asked for, or it was given notice; None: it was not, or it crashed
+    gone_at       it is no more; None: it is alive
+    preempted     the end was its provider's wish and not ours
+    """
 
     node_id: str
     launched_at: float
     gone_at: float | None
+    joined_at: float | None = None
+    left_at: float | None = None
+    preempted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

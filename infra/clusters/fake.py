@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from infra.clusters.base import ClusterSpec, NodeInterval, WorkerProcess
@@ -115,7 +116,8 @@ class FakeCluster:
             self._refusal = f"no_capacity: all {self._capacity} nodes are taken"
             return
         name = f"{self.cluster_id}-n{len(self._nodes) + 1}"
-        self._nodes.append(NodeInterval(name, time.time(), None))
+        now = time.time()
+        self._nodes.append(NodeInterval(name, now, None, joined_at=now))
 
     def stop(self, process: WorkerProcess) -> None:
         process.wait(10)
@@ -142,10 +144,16 @@ class FakeCluster:
     def refusal(self) -> str:
         return self._refusal
 
-    def _end_nodes(self) -> None:
+    def preempt(self) -> None:
+        """The provider takes its nodes back, as it does with spot nodes."""
+        self._end_nodes(preempted=True)
+
+    def _end_nodes(self, preempted: bool = False) -> None:
         now = time.time()
         self._nodes = [
-            node if node.gone_at is not None else NodeInterval(node.node_id, node.launched_at, now)
+            node
+            if node.gone_at is not None
+            else replace(node, left_at=now, gone_at=now, preempted=preempted)
             for node in self._nodes
         ]
 

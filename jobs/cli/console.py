@@ -18,8 +18,8 @@ from jobs.cli.lines import (
     out,
     print_json,
 )
+from jobs.cost.receipt import read_receipt
 from jobs.errors import NotFound
-from jobs.receipt import read_receipt
 from jobs.record import Record, RecordFile
 from jobs.settings import Settings, load_settings
 from jobs.states import State

@@ -153,8 +153,8 @@ def _work_it(store: Store, settings: Settings, file: RecordFile, progress: JobPr
 
 
 def _claim_and_run(controller: Controller, file: RecordFile, job: str) -> None:
-    """Run the job, waiting for the lease of a controller that died with it to run out."""
-    while controller.run(job) is None and not file.load().state.ended:
+    """Run the job to its end, waiting out setbacks and the lease of a controller that died."""
+    while not (controller.run(job) or file.load()).state.ended:
         time.sleep(1.0)
 
 

@@ -105,9 +105,12 @@ def _lease(cluster: ClusterRecord, gone_at: float | None, now: float) -> str:
     return f"{left:.0f} s" if left > 0 else f"dead for {-left:.0f} s"
 
 
-def _node_cost(cluster: ClusterRecord, nodes: Iterable[NodeInterval], now: float) -> Decimal:
+def _node_cost(cluster: ClusterRecord, nodes: Iterable[NodeInterval], now: float) -> Decimal | None:
+    """What the nodes ran, at their price; None when it is unknown."""
+    if cluster.offer.rate is None:
+        return None
     seconds = sum((node.gone_at or now) - node.launched_at for node in nodes)
-    return Decimal(repr(round(seconds, 3))) * cluster.offer.usd_per_hour / 3600
+    return Decimal(repr(round(seconds, 3))) * cluster.offer.rate / 3600
 
 
 def _usd(text: str) -> str:

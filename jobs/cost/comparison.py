@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from infra.catalogue.billing import HOUR_S, metered_s
 from infra.catalogue.endpoints import Endpoint, endpoints
-from infra.planner.money import HOUR_S, metered_s, token_price
+from infra.planner.money import token_price
 from jobs.cost.entry import Entry
 from jobs.cost.shares import QUANTUM
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 from math import ceil, floor
 
-from infra.planner.money import HOUR_S
+from infra.catalogue.billing import HOUR_S
 from jobs.cost.comparison import rate_of
 from jobs.cost.entry import CLASSES, Entry
 from jobs.cost.focus_columns import FOCUS_COLUMNS, Column

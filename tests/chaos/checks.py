@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from jobs.account import LedgerEntry
 from jobs.addresses import Address, JobPaths, ledger_root
-from jobs.bill import Span, make_bill
 from jobs.bucket import Store
+from jobs.cost.account import LedgerEntry
+from jobs.cost.bill import Span, make_bill
 from jobs.order import Marker
 from jobs.record import Record
 from tests.chaos.lab import BROKEN, BUCKET, PICTURES, Lab, input_address

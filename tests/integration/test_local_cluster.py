@@ -66,6 +66,7 @@ def test_a_node_comes_from_zero_on_demand_and_goes_when_it_is_idle(cluster: Loca
         node = next(line for line in said if line.startswith(cluster.cluster_id))
         assert node == cluster.nodes()[0].node_id
         ours = tagged(CLUSTER_TAG, cluster.cluster_id)
+        assert _descendants(cluster).items() <= {p.pid: p.name() for p in ours}.items()
         assert not _open_to_others(ours), "something listens beyond loopback"
         assert _refuses_without_token(cluster)
         task.stdin.close()
@@ -73,6 +74,16 @@ def test_a_node_comes_from_zero_on_demand_and_goes_when_it_is_idle(cluster: Loca
     assert _eventually(lambda: cluster.nodes()[0].gone_at is not None), "the node stayed"
     assert tagged(NODE_TAG, node) == []
     assert cluster.alive(), "the head goes last, when it is told to"
+
+
+def _descendants(cluster: LocalCluster) -> dict[int, str]:
+    """Names of all that the head has started, node and agents among them, whatever they carry."""
+    assert cluster._head is not None
+    found = psutil.Process(cluster._head.pid).children(recursive=True)
+    titles = [" ".join(process.cmdline()) for process in found]
+    assert len([title for title in titles if title.startswith("ray::DashboardAgent")]) == 2, titles
+    assert len([title for title in titles if title.startswith("ray::RuntimeEnvAgent")]) == 2, titles
+    return {process.pid: process.name() for process in found}
 
 
 def _open_to_others(processes: list[psutil.Process]) -> list[tuple[str, int]]:

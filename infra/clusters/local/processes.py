@@ -1,7 +1,8 @@
 """Local processes by tag: start them, find them, end them by id.
 
 The tag is an environment variable. Ray's own children inherit it, so a node's raylet, agents and
-workers are found however they were started, and nothing of anybody else's is ever touched.
+workers are found however they were started, and nothing of anybody else's is ever touched. A child
+that gives itself a title would lose its tags with it; `ray_start` sees to it that it doesn't.
 """
 
 import os

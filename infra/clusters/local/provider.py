@@ -4,6 +4,7 @@ A node is a raylet of its own, started as a process of this machine; the registr
 """
 
 import os
+import signal
 import threading
 from pathlib import Path
 from subprocess import Popen
@@ -85,7 +86,9 @@ class LocalNodeProvider(NodeProvider):
         self._registry.add(node_id, tags)  # before it is started: a bill may not miss a node
         environment = node_environment(os.environ, node_id, tags[TAG_RAY_USER_NODE_TYPE])
         command = node_command(
-            self.provider_config["head_address"], int(self.provider_config["cpus"])
+            self.provider_config["head_address"],
+            int(self.provider_config["cpus"]),
+            self._registry.signs_of(node_id),
         )
         log = self._folder / "logs" / f"{node_id}.log"
         try:
@@ -100,6 +103,7 @@ class LocalNodeProvider(NodeProvider):
         raise RuntimeError(why)
 
     def terminate_node(self, node_id: str) -> None:
+        self._registry.leaving(node_id)
         with self._lock:
             process = self._started.pop(node_id, None)
         left = processes.end(processes.NODE_TAG, node_id)
@@ -118,6 +122,9 @@ class LocalNodeProvider(NodeProvider):
         for node_id, process in list(self._started.items()):
             if process.poll() is not None:
                 del self._started[node_id]
-                self._crashes += 1
+                if process.returncode == -signal.SIGTERM:  # before it could say so
+                    self._registry.preempted(node_id)
+                if self._registry.get(node_id).left_at is None:
+                    self._crashes += 1
                 processes.end(processes.NODE_TAG, node_id)
                 self._registry.gone(node_id)

@@ -16,7 +16,13 @@ def _same(host: str) -> str:
     return host
 
 
-if __name__ == "__main__":
+def run() -> int | None:
+    """Run the command line that this process was started with; answers its exit status."""
     services.resolve_ip_for_localhost = _same
     ray_constants.ENABLE_RAY_CLUSTER = True  # of this process alone: its children have the variable
-    sys.exit(main())  # type: ignore[no-untyped-call]
+    status: int | None = main()  # type: ignore[no-untyped-call]
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -17,9 +17,14 @@ from infra.clusters.local.processes import CLUSTER_TAG, FLEET_TAG, NODE_TAG
 HOST = "127.0.0.1"
 ENGINE_RESOURCE = "zeroshift_engine"
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
-RAY = (sys.executable, "-m", "infra.clusters.local.ray_loopback", "start", "--block")
+HEAD_RAY = (sys.executable, "-m", "infra.clusters.local.ray_loopback")
+NODE_RAY = (sys.executable, "-m", "infra.clusters.local.node_process")
+START = ("start", "--block")
 NODE_TYPE_VARIABLE = "RAY_NODE_TYPE_NAME"
 INSTANCE_VARIABLE = "RAY_CLOUD_INSTANCE_ID"
+# Of setproctitle, which Ray and vLLM use: a title is written over the arguments alone, and not over
+# the environment behind them, where the tags are.
+KEEP_ENVIRONMENT = "SPT_NOENV"
 
 
 def free_ports(count: int) -> list[int]:
@@ -54,6 +59,7 @@ def cluster_environment(
         **kept,
         CLUSTER_TAG: cluster_id,
         FLEET_TAG: fleet,
+        KEEP_ENVIRONMENT: "1",
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(folder / "token"),
         "RAY_USAGE_STATS_ENABLED": "0",
@@ -70,7 +76,8 @@ def cluster_environment(
 
 def head_command(port: int, config: Path, temp: Path) -> list[str]:
     return [
-        *RAY,
+        *HEAD_RAY,
+        *START,
         "--head",
         f"--port={port}",
         "--num-cpus=0",
@@ -83,10 +90,13 @@ def head_command(port: int, config: Path, temp: Path) -> list[str]:
     ]
 
 
-def node_command(head_address: str, cpus: int) -> list[str]:
+def node_command(head_address: str, cpus: int, signs: Path) -> list[str]:
+    """A node that leaves its signs at `signs`."""
     resources = json.dumps({ENGINE_RESOURCE: 1})
     return [
-        *RAY,
+        *NODE_RAY,
+        str(signs),
+        *START,
         f"--address={head_address}",
         f"--num-cpus={cpus}",
         "--num-gpus=0",

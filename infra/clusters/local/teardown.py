@@ -27,6 +27,7 @@ def end_cluster(folder: Path, cluster_id: str, grace_s: float = processes.GRACE_
     """
     registry, spared = Registry(folder / "nodes"), switch_of(cluster_id)
     for entry in registry.living():
+        registry.leaving(entry.node_id)
         processes.end(NODE_TAG, entry.node_id, grace_s)
         registry.gone(entry.node_id)
     left = processes.end(CLUSTER_TAG, cluster_id, grace_s, spare=(NODE_TAG, spared))

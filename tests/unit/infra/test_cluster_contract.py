@@ -5,6 +5,8 @@ nothing to do with Ray is held against a hollow local cluster too: real processe
 nothing.
 """
 
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,8 +19,9 @@ import pytest
 from infra.clusters import make_cluster, make_sweeper
 from infra.clusters.base import Cluster, ClusterSpec, Sweeper
 from infra.clusters.fake import FakeCluster, FakeSweeper
-from infra.clusters.local import ray_start
+from infra.clusters.local import ray_start, signs
 from infra.clusters.local.cluster import LocalCluster
+from infra.clusters.local.registry import Registry
 from infra.errors import ClusterError, StartFailed
 
 KINDS = ["fake", "hollow", pytest.param("local", marks=pytest.mark.slow)]
@@ -112,6 +115,51 @@ def test_after_it_went_down_nothing_is_left(cluster):
     assert not cluster.alive()
     assert cluster.leftovers() == []
     assert all(node.gone_at is not None for node in cluster.nodes())
+
+
+def test_a_nodes_moments_are_in_order(make, node_of, tmp_path):
+    cluster = make()
+    cluster.up()
+    node_of(cluster, tmp_path)
+    [living] = cluster.nodes()
+    assert living.joined_at is not None
+    assert (living.left_at, living.gone_at, living.preempted) == (None, None, False)
+    cluster.down()
+    [node] = cluster.nodes()
+    assert node.launched_at <= node.joined_at <= node.left_at <= node.gone_at
+    assert node.joined_at == living.joined_at
+    assert not node.preempted
+
+
+@pytest.fixture
+def node_of(kind: str) -> Callable[[Cluster, Path], None]:
+    """Brings a cluster's first node, as its kind does on demand."""
+
+    def work(cluster: Cluster, folder: Path) -> None:
+        cluster.launch(["work"], {}, folder / "log").wait(60)
+
+    def demand(cluster: LocalCluster, folder: Path) -> None:
+        environment = {**os.environ, **cluster.environment()}
+        subprocess.run([sys.executable, "-c", DEMAND], env=environment, check=True, timeout=150)
+
+    def entry(cluster: LocalCluster, folder: Path) -> None:
+        registry = Registry(Path(cluster.place.partition(":")[2]) / "nodes")
+        registry.add("n1", {})
+        signs.give(registry.signs_of("n1"), signs.JOINED)
+
+    found = {"fake": work, "local": demand, "hollow": entry}
+    return found[kind]
+
+
+# Asks for what only a node has.
+DEMAND = """
+import os, ray
+ray.init(address=os.environ["RAY_ADDRESS"], log_to_driver=False)
+@ray.remote(resources={"zeroshift_engine": 1}, num_cpus=1)
+def here():
+    return 1
+ray.get(here.remote(), timeout=120)
+"""
 
 
 def test_going_down_twice_is_no_error(cluster):

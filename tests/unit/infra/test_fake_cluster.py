@@ -61,3 +61,14 @@ def test_without_capacity_work_finds_no_node(tmp_path: Path):
     cluster.up()
     cluster.launch(["work"], {}, tmp_path).wait(10)
     assert (cluster.nodes(), cluster.refusal()) == ([], "no_capacity: all 0 nodes are taken")
+
+
+def test_a_node_that_is_taken_back_is_preempted_and_the_next_work_has_another(tmp_path: Path):
+    cluster = FakeCluster(ClusterSpec("f", 1, 1), lambda *_: 0)
+    cluster.up()
+    cluster.launch(["work"], {}, tmp_path).wait(10)
+    cluster.preempt()
+    cluster.launch(["work"], {}, tmp_path).wait(10)
+    first, second = cluster.nodes()
+    assert (first.preempted, second.preempted) == (True, False)
+    assert first.joined_at <= first.left_at <= first.gone_at <= second.launched_at

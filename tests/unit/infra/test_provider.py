@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.clusters.local import processes
+from infra.clusters.local import processes, signs
 from infra.clusters.local.autoscaling import HEAD_TYPE, NODE_TYPE
 from infra.clusters.local.processes import NODE_TAG
 from infra.clusters.local.registry import Registry
@@ -27,6 +27,10 @@ class Raylet:
     status: int | None = None
 
     def poll(self) -> int | None:
+        return self.status
+
+    @property
+    def returncode(self) -> int | None:
         return self.status
 
     def wait(self) -> int | None:
@@ -198,3 +202,55 @@ def test_the_controller_can_read_why_no_more_nodes_come(provider, machine, tmp_p
         provider.create_node({}, TAGS, 1)
     assert registry.refusal() == "3 nodes died unasked: no more are launched"
     assert len(registry.all()) == MAX_CRASHES
+
+
+def test_a_node_has_joined_when_it_says_so(provider, tmp_path):
+    provider.create_node({}, TAGS, 1)
+    registry = Registry(tmp_path / "nodes")
+    assert registry.get("job-1-n1").joined_at is None
+    signs.give(registry.signs_of("job-1-n1"), signs.JOINED)
+    provider.terminate_node("job-1-n1")
+    node = registry.get("job-1-n1").interval()
+    assert node.launched_at <= node.joined_at <= node.left_at <= node.gone_at
+    assert not node.preempted
+
+
+def test_the_node_is_told_where_to_leave_its_signs(provider, machine, tmp_path):
+    provider.create_node({}, TAGS, 1)
+    assert str(Registry(tmp_path / "nodes").signs_of("job-1-n1")) in machine.raylets[0].command
+
+
+@pytest.mark.parametrize(("noted", "status"), [(True, 1), (False, -15), (True, -9)])
+def test_a_node_that_was_given_notice_is_preempted_and_no_crash(
+    provider, machine, tmp_path, noted, status
+):
+    registry = Registry(tmp_path / "nodes")
+    for number in range(1, MAX_CRASHES + 2):
+        provider.create_node({}, TAGS, 1)
+        if noted:
+            signs.give(registry.signs_of(f"job-1-n{number}"), signs.NOTICE)
+        machine.raylets[-1].status = status
+        assert nodes(provider) == []
+    assert all(entry.preempted for entry in registry.all())
+    assert all(entry.left_at <= entry.gone_at for entry in registry.all())
+
+
+def test_a_node_that_we_end_ourselves_is_not_preempted_though_it_sees_the_same_signal(
+    provider, machine, tmp_path
+):
+    registry = Registry(tmp_path / "nodes")
+    provider.create_node({}, TAGS, 1)
+    machine.stuck = True
+    with pytest.raises(RuntimeError):
+        provider.terminate_node("job-1-n1")
+    signs.give(registry.signs_of("job-1-n1"), signs.NOTICE)
+    provider.non_terminated_nodes({})
+    assert not registry.get("job-1-n1").preempted
+
+
+def test_a_node_that_died_unasked_never_left(provider, machine, tmp_path):
+    provider.create_node({}, TAGS, 1)
+    machine.raylets[0].status = 1
+    nodes(provider)
+    entry = Registry(tmp_path / "nodes").get("job-1-n1")
+    assert (entry.left_at, entry.preempted) == (None, False)

@@ -1,11 +1,14 @@
 """How Ray is started: private, quiet, with authentication, and without secrets in a command."""
 
+import os
 import stat
+import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
-from infra.clusters.local import ray_start
+from infra.clusters.local import processes, ray_start
 from infra.clusters.local.processes import CLUSTER_TAG, NODE_TAG
 
 BASE = {
@@ -23,7 +26,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def commands() -> list[list[str]]:
     head = ray_start.head_command(6399, Path("/c.json"), Path("/t"))
-    return [head, ray_start.node_command("127.0.0.1:6399", 2)]
+    return [head, ray_start.node_command("127.0.0.1:6399", 2, Path("/n1"))]
 
 
 def option(command: list[str], name: str) -> str:
@@ -110,3 +113,30 @@ def test_a_node_tells_the_autoscaler_which_one_it_is(environment):
     assert node[NODE_TAG] == node["RAY_CLOUD_INSTANCE_ID"] == "job-1-n1"
     assert node["RAY_NODE_TYPE_NAME"] == "engine"
     assert node[CLUSTER_TAG] == "job-1"
+
+
+TITLED = """
+import time, ray._raylet
+ray._raylet.setproctitle("ray::DashboardAgent" + "." * 3000)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_process_that_ray_gives_a_title_is_still_found_by_its_tag_and_ended(tmp_path):
+    pytest.importorskip("ray")
+    name = f"titled-{uuid.uuid4().hex}"
+    environment = ray_start.cluster_environment(os.environ, name, tmp_path, (1111, 2222))
+    log = tmp_path / "log"
+    process = processes.spawn([sys.executable, "-c", TITLED], environment, log)
+    try:
+        while b"ready" not in log.read_bytes():
+            assert process.poll() is None, log.read_text()
+        title = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+        assert title.startswith(b"ray::DashboardAgent")
+        assert [found.pid for found in processes.tagged(CLUSTER_TAG, name)] == [process.pid]
+        assert processes.end(CLUSTER_TAG, name) == []
+        assert process.wait(5) == -15
+    finally:
+        process.kill()
+        process.wait()

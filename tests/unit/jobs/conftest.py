@@ -26,9 +26,9 @@ from infra.clusters.fake import FakeCluster
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.controller import Controller
+from jobs.cost.receipt import read_receipt
 from jobs.manifest import Manifest, parse_manifest
 from jobs.order import Attempt, Order
-from jobs.receipt import read_receipt
 from jobs.record import Record, RecordFile
 from jobs.settings import Settings
 from jobs.settings_groups import LocalOffer

@@ -41,6 +41,35 @@ def test_a_warm_cluster_is_adopted_and_the_job_before_is_settled_at_that_moment(
     assert len(cluster_records(store, bucket)) == 1
 
 
+def test_a_job_that_comes_back_to_its_cluster_goes_on_with_its_node_time(fleet, plan):
+    moments = []
+    first = fleet.acquire(plan, 100.0, tenant="job-1")
+    fleet.settle_with(moments.append)
+    fleet.release(110.0)
+    assert fleet.acquire(plan, 115.0, tenant="job-1") is first
+    assert (moments, first.since, first.waits_since) == ([], 100.0, 115.0)
+
+
+def test_a_job_that_comes_back_to_a_cluster_that_was_taken_away_is_settled(
+    store, bucket, fleet, plan
+):
+    moments = []
+    first = fleet.acquire(plan, 100.0, tenant="job-1")
+    fleet.settle_with(moments.append)
+    ClusterFile.load(store, bucket, first.record.cluster_id).change(owner="a reaper")
+    assert fleet.acquire(plan, 115.0, tenant="job-1") is not first
+    assert len(moments) == 1
+
+
+def test_the_driver_of_a_job_that_comes_back_has_all_its_time_to_start(fleet, plan, workshop):
+    fleet.deadlines = Deadlines(node_s=10)
+    fleet.acquire(plan, 100.0, tenant="job-1")
+    fleet.acquire(plan, 500.0, tenant="job-1")
+    fleet.check_start(None, 510.0)
+    with pytest.raises(StartFailed):
+        fleet.check_start(None, 511.0)
+
+
 def test_a_cluster_at_another_price_is_not_adopted(
     store, bucket, fleet, plan, make_settings, make_manifest
 ):

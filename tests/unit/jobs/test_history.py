@@ -7,8 +7,8 @@ import pytest
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import Address, measured_root
-from jobs.bill import Span, make_bill
 from jobs.close import Totals
+from jobs.cost.bill import Span, make_bill
 from jobs.errors import StoreUnavailable
 from jobs.history import LATEST, recall, remember
 from jobs.record import OfferSnapshot, Record

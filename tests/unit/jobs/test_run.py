@@ -5,8 +5,8 @@ import math
 from decimal import Decimal
 
 from jobs.addresses import Address, clusters_root, ledger_root
-from jobs.bill import MILLISECOND
 from jobs.close import rows_of
+from jobs.cost.bill import MILLISECOND
 from jobs.fleet import cluster_records
 from jobs.queue import queued
 from jobs.states import State

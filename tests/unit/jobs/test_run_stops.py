@@ -150,13 +150,13 @@ def test_a_controller_that_lost_its_claim_stops_and_leaves_the_job_to_the_other(
 def test_a_controller_that_is_stopped_hands_its_job_back_and_the_next_one_ends_it(
     store, bucket, controller, submitted, put_pictures, load, workshop, monkeypatch
 ):
-    def interrupted(run, limits):
+    def interrupted(watch, limits):
         raise KeyboardInterrupt
 
     put_pictures(2)
     job = submitted()
     with monkeypatch.context() as patched:
-        patched.setattr("jobs.run.JobRun.observe", interrupted)
+        patched.setattr("jobs.watching.Watch.observe", interrupted)
         with pytest.raises(KeyboardInterrupt):
             controller().once()
     assert (load(job).state, load(job).owner) == (State.QUEUED, "")

@@ -1,15 +1,20 @@
 """A fault of infrastructure costs a job time, not its life, up to a number of them."""
 
 import json
+from decimal import Decimal
 
 import pytest
 
-from jobs.addresses import Address
+from jobs.addresses import Address, JobPaths, ledger_root
+from jobs.cli.submit import _claim_and_run
 from jobs.close import rows_of
+from jobs.controller import Controller
+from jobs.cost.bill import MILLISECOND
 from jobs.fleet import cluster_records
 from jobs.order import Attempt
-from jobs.record import claimed
-from jobs.setbacks import LONGEST_WAIT_S, wait_s
+from jobs.record import RecordFile, claimed
+from jobs.setbacks import HANDED_BACK, LONGEST_NOTICE_S, LONGEST_WAIT_S, notice_s, wait_s
+from jobs.settings import load_settings
 from jobs.states import State
 
 
@@ -21,6 +26,7 @@ def settings(make_settings):
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch):
     monkeypatch.setattr("jobs.run.wait_s", lambda before: 0.0)
+    monkeypatch.setattr("jobs.run.notice_s", lambda before: 0.0)
 
 
 def keys_of(store, job) -> list[str]:
@@ -48,17 +54,109 @@ def test_a_driver_that_is_killed_is_followed_by_another_that_goes_on(
     assert len(keys_of(store, job)) == len(set(keys_of(store, job))) == 10
 
 
-def test_each_setback_has_a_cluster_of_its_own_and_all_are_gone(
+def test_a_driver_that_dies_leaves_its_sound_cluster_to_the_next_one_at_once(
+    store, bucket, controller, submitted, put_pictures, load, receipt, workshop, monkeypatch
+):
+    monkeypatch.setattr("jobs.run.wait_s", lambda before: 1e6)  # would be waited for in vain
+    workshop.before = lambda paths, epoch: -9 if epoch == 1 else None
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    ended, bill = load(job), receipt(job)["bill"]
+    assert (ended.state, ended.epoch, len(ended.setbacks)) == (State.COMPLETED, 2, 1)
+    [cluster] = cluster_records(store, bucket)
+    [node] = cluster.nodes
+    assert cluster.gone_at is not None
+    assert Decimal(bill["raw_s"]) == node_seconds(node)
+    [entry] = store.list(ledger_root(bucket))
+    assert json.loads(store.read(entry.address))["usd"] == bill["total_usd"]
+
+
+def node_seconds(node) -> Decimal:
+    return Decimal(repr(node.gone_at - node.launched_at)).quantize(MILLISECOND)
+
+
+def test_a_second_death_on_one_cluster_takes_it_down(
     store, bucket, controller, submitted, put_pictures, load, workshop
 ):
     workshop.before = lambda paths, epoch: -9 if epoch < 3 else None
     put_pictures(2)
     job = submitted()
     controller().once()
-    assert load(job).state is State.COMPLETED
+    assert (load(job).state, load(job).epoch) == (State.COMPLETED, 3)
     records = cluster_records(store, bucket)
-    assert len(records) == 3
+    assert len(records) == 2
     assert all(record.gone_at is not None for record in records)
+
+
+def test_a_driver_that_died_with_its_head_is_followed_on_another_cluster(
+    store, bucket, controller, submitted, put_pictures, load, workshop
+):
+    def dies_with_its_head(paths, epoch):
+        if epoch > 1:
+            return None
+        workshop.made[0]._alive = False
+        return -9
+
+    workshop.before = dies_with_its_head
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    assert load(job).state is State.COMPLETED
+    assert len(cluster_records(store, bucket)) == 2
+
+
+def test_a_driver_that_died_before_any_engine_answered_takes_its_cluster_along(
+    store, bucket, controller, submitted, put_pictures, load, workshop
+):
+    work = workshop.work
+
+    def dies_early(arguments, environment):
+        return -9 if arguments[3] == "1" else work(arguments, environment)
+
+    workshop.work = dies_early
+    put_pictures(2)
+    job = submitted()
+    controller().once()
+    assert load(job).state is State.COMPLETED
+    assert len(cluster_records(store, bucket)) == 2
+
+
+def test_shards_handed_back_after_a_notice_are_no_setback(
+    make_settings, store, bucket, controller, submitted, put_pictures, load, workshop
+):
+    workshop.before = lambda paths, epoch: HANDED_BACK if epoch < 4 else None
+    put_pictures(2)
+    job = submitted()
+    controller(make_settings(max_setbacks=0)).once()
+    ended = load(job)
+    assert (ended.state, ended.setbacks, ended.preemptions) == (State.COMPLETED, (), 3)
+    assert len(cluster_records(store, bucket)) == 1
+
+
+def test_notices_without_an_end_do_end_the_job(
+    make_settings, controller, submitted, put_pictures, load, workshop
+):
+    workshop.before = lambda paths, epoch: HANDED_BACK
+    put_pictures(2)
+    job = submitted()
+    controller(make_settings(max_preemptions=2)).once()
+    ended = load(job)
+    assert (ended.state, ended.preemptions) == (State.FAILED, 2)
+    assert ended.reason == "preempted: nodes were taken away more than 2 times"
+
+
+def test_a_job_that_is_waited_for_is_seen_through_its_setbacks(
+    here, store, bucket, put_pictures, submitted, load, workshop
+):
+    workshop.before = lambda paths, epoch: -9 if epoch < 3 else None
+    put_pictures(2)
+    job = submitted()
+    worker = Controller(store, load_settings(), "fake", make=workshop.make)
+    file = RecordFile(store, JobPaths.of(bucket, job.job_id))
+    _claim_and_run(worker, file, job.job_id)
+    worker.leave()
+    assert (load(job).state, len(load(job).setbacks)) == (State.COMPLETED, 2)
 
 
 def test_too_many_setbacks_end_the_job_and_all_are_told(
@@ -127,3 +225,4 @@ def test_waits_grow_and_have_an_end():
     assert waits[:3] == [5.0, 20.0, 80.0]
     assert waits == sorted(waits)
     assert waits[-1] == LONGEST_WAIT_S
+    assert [notice_s(before) for before in (0, 1, 99)] == [5.0, 10.0, LONGEST_NOTICE_S]

@@ -7,9 +7,10 @@ meter is read at every cut, so phases sum to the job and jobs that share a node 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from itertools import pairwise
 
+from infra.catalogue.billing import metered_s
 from infra.clusters.base import NodeInterval
 from jobs.record import OfferSnapshot
 
@@ -97,13 +98,12 @@ def _meter(seconds: Decimal, offer: OfferSnapshot) -> Decimal:
     """What the provider's meter shows this long after a node's launch."""
     if seconds <= 0:
         return Decimal(0)
-    step = Decimal(offer.billing_granularity_s)
-    steps = (seconds / step).to_integral_value(ROUND_CEILING)
-    return max(steps * step, Decimal(offer.minimum_s))
+    return metered_s(seconds, offer.billing_granularity_s, offer.minimum_s)
 
 
 def _usd(seconds: Decimal, offer: OfferSnapshot, rounding: str) -> Decimal:
-    return (seconds * offer.usd_per_hour / HOUR_S).quantize(QUANTUM, rounding)
+    assert offer.rate is not None
+    return (seconds * offer.rate / HOUR_S).quantize(QUANTUM, rounding)
 
 
 def share(amount: Decimal, weights: Sequence[Decimal]) -> list[Decimal]:

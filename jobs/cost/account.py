@@ -14,14 +14,14 @@ from pydantic import BaseModel, ConfigDict
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import Address, ledger_root
-from jobs.bill import Bill, Span, make_bill
 from jobs.bucket import Store
 from jobs.close import Totals
+from jobs.cost.bill import Bill, Span, make_bill
 from jobs.cost.money import Plain
+from jobs.cost.receipt import Teardown, make_receipt, receipt_bytes
 from jobs.errors import Conflict
 from jobs.fence import Fence
 from jobs.fleet import ClusterRecord
-from jobs.receipt import Teardown, make_receipt, receipt_bytes
 from jobs.record import OfferSnapshot, Record
 
 

@@ -3,9 +3,9 @@
 from decimal import Decimal
 
 from infra.clusters.base import NodeInterval
-from jobs.bill import Span, make_bill
 from jobs.close import Totals
-from jobs.receipt import Teardown, make_receipt, phase_seconds, read_receipt, receipt_bytes
+from jobs.cost.bill import Span, make_bill
+from jobs.cost.receipt import Teardown, make_receipt, phase_seconds, read_receipt, receipt_bytes
 from jobs.record import OfferSnapshot, Record
 
 OFFER = OfferSnapshot(

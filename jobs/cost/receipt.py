@@ -10,8 +10,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from infra.clusters.base import NodeInterval
-from jobs.bill import PHASES, Bill
 from jobs.close import Totals
+from jobs.cost.bill import PHASES, Bill
 from jobs.cost.money import Plain
 from jobs.record import Checked, OfferSnapshot, Record
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.clusters.base import NodeInterval
-from jobs.bill import QUANTUM, Span, make_bill, share
+from jobs.cost.bill import QUANTUM, Span, make_bill, share
 from jobs.record import OfferSnapshot
 
 BEGAN = 1_700_000_000.0

@@ -1,0 +1,95 @@
+"""Watching: what the controller sees of a job at work, and when the job must not go on.
+
+Part of the sixth step of a job's life. It reads commit markers and the worker's report, writes
+progress into the record, and starts and ends nothing itself.
+"""
+
+from dataclasses import dataclass, field
+
+from jobs.close import read_markers
+from jobs.commonest import commonest
+from jobs.cost.account import Tenancy
+from jobs.fleet import Fleet, Raised
+from jobs.held_job import HeldJob
+from jobs.limits import Limits
+from jobs.order import Marker
+from jobs.record import Counts
+from jobs.setbacks import Setback
+from jobs.stall import check_stall
+from jobs.states import State
+
+
+class Stopped(Exception):
+    """The job is to end in `state` for `reason`: cancelled, over budget, hopeless."""
+
+    def __init__(self, state: State, reason: str) -> None:
+        super().__init__(reason)
+        self.state, self.reason = state, reason
+
+
+@dataclass
+class Watch:
+    """The watch over one job on one cluster; `markers` are the shards committed so far.
+
+    stall_s   seconds without a commit that count as a stall
+    """
+
+    job: HeldJob
+    fleet: Fleet
+    raised: Raised
+    stall_s: float
+    markers: dict[int, Marker] = field(default_factory=dict)
+
+    def observe(self, limits: Limits) -> None:
+        """Write progress into the record; `Stopped` when the job must not go on."""
+        self.look()
+        counts = Counts(
+            total=self.job.record.counts.total,
+            done=sum(marker.rows for marker in self.markers.values()),
+            errors=sum(marker.errors for marker in self.markers.values()),
+        )
+        now = self.job.clock()
+        cost = self.tenancy().bill(self.raised.cluster.nodes(), now).usd
+        self.job.change(counts=counts, cost_usd=cost)
+        if self.job.record.cancel_requested:
+            raise Stopped(State.CANCELLED, "cancelled by the user")
+        stop = limits.exceeded(counts, cost, self.job.clock())
+        if stop is not None:
+            raise Stopped(stop[0], self._explained(*stop))
+        self._check_cluster()
+
+    def look(self) -> None:
+        """Read the markers that were written since the last look."""
+        self.markers = read_markers(self.job.store, self.job.paths, self.markers)
+
+    def done_at(self) -> float | None:
+        """When the last row was written; None: there is none."""
+        return max((marker.ended_at for marker in self.markers.values()), default=None)
+
+    def tenancy(self, done_at: float | None = None) -> Tenancy:
+        """The job's time on its cluster so far; its first driver there was the one that waited."""
+        raised = self.raised
+        if raised.ready_at is None:
+            raised.ready_at = self.job.attempt().ready_at
+        return Tenancy(self.job.record, raised.since, raised.ready_at, done_at)
+
+    def _explained(self, state: State, reason: str) -> str:
+        """A hopeless job's reason, with what went wrong most."""
+        if state is not State.FAILED:
+            return reason
+        common = commonest(self.job.store, self.job.paths, self.markers)
+        return f"{reason}; commonest: {common}" if common else reason
+
+    def _check_cluster(self) -> None:
+        """Head, start and stall: a fault of each is a `Setback`, or a `ClusterError`."""
+        if not self.raised.cluster.alive():
+            raise Setback(self.raised.cluster.end_reason() or "the head of the cluster ended")
+        ready_at = self.job.attempt().ready_at
+        self.fleet.check_start(ready_at, self.job.clock())
+        if ready_at is not None:
+            self._check_stall(ready_at)
+
+    def _check_stall(self, ready_at: float) -> None:
+        idle_s = self.job.clock() - max(self.done_at() or ready_at, ready_at)
+        dump = self.job.paths.root / f"stalls/{self.job.epoch:05d}.txt"
+        check_stall(self.job.store, dump, self.raised.log, idle_s, self.stall_s)
