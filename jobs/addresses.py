@@ -100,9 +100,18 @@ class JobPaths:
     def marker_of(self, shard: int) -> Address:
         return self.markers / f"{shard:05d}.json"
 
+    def wind_down_of(self, epoch: int) -> Address:
+        """While it is there, the worker of this epoch begins no further shard."""
+        return self.root / f"wind-down/{epoch:05d}"
+
     def in_hand_of(self, shard: int) -> Address:
         """Which input a careful attempt at the shard has in hand; else it is not there."""
         return self.root / f"in-hand/{shard:05d}.json"
+
+
+def notices_root(bucket: str) -> Address:
+    """One object for each event that somebody has taken, so that it is not sent again."""
+    return Address(bucket, f"{ROOT}notices/")
 
 
 def jobs_root(bucket: str) -> Address:

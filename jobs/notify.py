@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, ConfigDict
 
-from jobs.addresses import ROOT, Address
+from jobs.addresses import notices_root
 from jobs.bucket import Store
 from jobs.errors import Conflict
 
@@ -145,7 +145,7 @@ def tell_once(
 
     At least once: two who come at the same moment both send it.
     """
-    address = Address(bucket, f"{ROOT}notices/{event_id}.json")
+    address = notices_root(bucket) / f"{event_id}.json"
     if store.exists(address):
         return True
     if not notifier.send(event_id, kind, body):

@@ -82,6 +82,7 @@ class Record(_Noun):
     """`zeroshift/jobs/<job>/record.json`; times are seconds since the epoch.
 
     writes        ids of its latest changes, the newest last
+    max_usd       the budget that it was resumed with; None: the manifest's
     preemptions   times that it gave shards back because a node was taken away after notice
     """
 
@@ -108,6 +109,7 @@ class Record(_Noun):
     setbacks: tuple[str, ...] = ()
     not_before: float = 0.0
     preemptions: int = 0
+    max_usd: Plain | None = None
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
         """This record in another state; `IllegalMove` when the table does not allow it."""

@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from jobs.errors import SettingsError
 from jobs.problems import Problem, one_line, problems_of
+from jobs.settings_budgets import Budgets
 from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, example
 from jobs.settings_sources import (
     DELIMITER,
@@ -149,6 +150,12 @@ class Settings(BaseSettings):
         description="Offers of your own beside the catalogue's, better written as tables "
         "[[offers]] at the end of this file: provider, instance, gpu, gpus, regions, eu, "
         "usd_per_hour, granularity_s, minimum_s and more (docs/catalogue.md).",
+    )
+    budgets: Budgets = Field(
+        default=(),
+        description="What may be spent in a month, a day or an hour, by all jobs or by those with "
+        "a label, better written as tables [[budgets]] at the end of this file: usd, per, label, "
+        "kind, webhook (docs/cost.md).",
     )
     inbox: Inbox = Field(default=Inbox(), description="")
     pictures: Pictures = Field(default=Pictures(), description="")

@@ -12,7 +12,13 @@ from pydantic import AfterValidator, Field
 from jobs.notify import check_url
 from jobs.settings_groups import Group, example
 
-VARIABLE = r"^(?!ZEROSHIFT_)[A-Za-z_][A-Za-z0-9_]*$"  # ours are settings, and never secret
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+
+def _not_ours(name: str) -> str:
+    if name.upper().startswith("ZEROSHIFT_"):
+        raise ValueError(f"found {name!r}; allowed: a name without ZEROSHIFT_, as settings have it")
+    return name
 
 
 class Budget(Group):
@@ -39,7 +45,7 @@ class Budget(Group):
         "the log.",
         json_schema_extra=example("https://hooks.example.com/zeroshift"),
     )
-    secret_variable: str = Field(
+    secret_variable: Annotated[str, AfterValidator(_not_ours)] = Field(
         default="WEBHOOK_SECRET",
         pattern=VARIABLE,
         description="Name of the environment variable with the key that what is told is signed "

@@ -39,15 +39,22 @@ class Reserve:
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """A bound, and what others than the job in hand have spent of it already.
+    """A bound, and what was spent of it.
 
     name   as it is told: `budget.max_usd`, `line=4 per month`
+    own    by the job in hand, on the cluster that it has now
+    spent  by all else
     """
 
     name: str
     usd: Decimal
+    own: Decimal = ZERO
     spent: Decimal = ZERO
     hard: bool = True
+
+    @property
+    def used_up(self) -> bool:
+        return self.spent + self.own >= self.usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +63,23 @@ class Judgement:
     reason: str = ""
 
 
-def judge(purses: Iterable[Purse], cost_usd: Decimal, reserve: Reserve) -> Judgement:
-    """The severest verdict of all hard purses on a job that has cost `cost_usd` so far."""
+def judge(purses: Iterable[Purse], reserve: Reserve) -> Judgement:
+    """The severest verdict of the hard purses on the job in hand."""
     worst = Judgement(Verdict.GO_ON)
     for purse in purses:
-        spent = purse.spent + cost_usd
-        if spent + reserve.teardown >= purse.usd:
-            found = Judgement(Verdict.STOP, _reason(purse, cost_usd, reserve.teardown))
-        elif spent + reserve.teardown + reserve.in_flight >= purse.usd:
-            kept = reserve.teardown + reserve.in_flight
-            found = Judgement(Verdict.WIND_DOWN, _reason(purse, cost_usd, kept))
-        else:
-            continue
-        if purse.hard and found.verdict > worst.verdict:
-            worst = found
+        spent, kept = purse.spent + purse.own, reserve.teardown
+        verdict = Verdict.STOP if spent + kept >= purse.usd else Verdict.GO_ON
+        if verdict is Verdict.GO_ON and spent + kept + reserve.in_flight >= purse.usd:
+            verdict, kept = Verdict.WIND_DOWN, kept + reserve.in_flight
+        if purse.hard and verdict > worst.verdict:
+            worst = Judgement(verdict, _reason(purse, kept))
     return worst
 
 
-def used_up(purses: Iterable[Purse], cost_usd: Decimal = ZERO) -> list[Purse]:
-    """The purses, soft ones too, of which nothing is left."""
-    return [each for each in purses if each.spent + cost_usd >= each.usd]
-
-
-def _reason(purse: Purse, cost_usd: Decimal, kept: Decimal) -> str:
+def _reason(purse: Purse, kept: Decimal) -> str:
     others = f" beside {purse.spent:.6f} of others" if purse.spent else ""
     return (
-        f"cost {cost_usd:.6f} USD{others}, {purse.name} is {purse.usd:f}; "
+        f"cost {purse.own:.6f} USD{others}, {purse.name} is {purse.usd:f}; "
         f"{kept:.6f} were kept to finish"
     )
 
@@ -112,8 +110,9 @@ def period(per: Per, now: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """An amount over a time, whoever spent it."""
+    """An amount over a time, and whose it was."""
 
+    job_id: str | None
     labels: dict[str, str]
     since: float
     until: float
@@ -132,15 +131,15 @@ def of_entry(entry: Entry) -> Spending | None:
     """None: its price is unknown, and so is what it spent."""
     if entry.amount is None:
         return None
-    return Spending(entry.labels, entry.since, entry.until, entry.amount)
+    return Spending(entry.job_id, entry.labels, entry.since, entry.until, entry.amount)
 
 
 def of_running(record: Record, now: float) -> Spending | None:
-    """What a job has cost on the cluster that it has now; None when it has none, or no price."""
+    """What a job has cost so far; None when it has no cluster, or its price is unknown."""
     began = record.entered.get("provisioning")
     if record.state.ended or not record.owner or record.cost_usd is None or began is None:
         return None
-    return Spending(record.labels, min(began, now), now, record.cost_usd)
+    return Spending(record.job_id, record.labels, min(began, now), now, record.cost_usd)
 
 
 def _exact(seconds: float) -> Decimal:

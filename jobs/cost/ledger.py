@@ -105,3 +105,8 @@ def day_of(moment: float) -> date:
 def day_root(bucket: str, day: date) -> Address:
     """Where the entries of a day lie."""
     return ledger_root(bucket) / day.strftime("%Y/%m/%d/")
+
+
+def read_at(store: Store, addresses: Iterable[Address]) -> Iterator[Entry]:
+    """The entries at these addresses, in their order."""
+    yield from _read(store, addresses)

@@ -1,5 +1,6 @@
 """A budget is kept by looking ahead: what must still be paid is never spent on something else."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -15,7 +16,6 @@ from jobs.cost.budgets import (
     of_running,
     period,
     reserve,
-    used_up,
 )
 from jobs.record import Record
 from jobs.states import State
@@ -34,7 +34,7 @@ KEPT = Reserve(in_flight=Decimal("0.20"), teardown=Decimal("0.05"))
     ],
 )
 def test_work_winds_down_while_what_is_in_flight_can_still_be_paid(cost, verdict):
-    found = judge([Purse("budget.max_usd", Decimal(1))], Decimal(cost), KEPT)
+    found = judge([Purse("budget.max_usd", Decimal(1), own=Decimal(cost))], KEPT)
     assert found.verdict is verdict
     if verdict:
         assert f"cost {Decimal(cost):.6f} USD, budget.max_usd is 1; 0." in found.reason
@@ -42,20 +42,20 @@ def test_work_winds_down_while_what_is_in_flight_can_still_be_paid(cost, verdict
 
 def test_what_others_spent_counts_and_the_severest_verdict_is_told():
     purses = [
-        Purse("line=4 per month", Decimal(10), spent=Decimal("9.5")),
-        Purse("all per day", Decimal(100), spent=Decimal("99.8")),
-        Purse("all per hour", Decimal(50)),
+        Purse("line=4 per month", Decimal(10), own=Decimal("0.3"), spent=Decimal("9.5")),
+        Purse("all per day", Decimal(100), own=Decimal("0.4"), spent=Decimal("99.8")),
+        Purse("all per hour", Decimal(50), own=Decimal("0.4")),
     ]
-    found = judge(purses, Decimal("0.4"), KEPT)
+    found = judge(purses, KEPT)
     assert found.verdict is Verdict.STOP
     assert "cost 0.400000 USD beside 99.800000 of others, all per day is 100" in found.reason
 
 
 def test_a_soft_purse_stops_nothing_and_is_told_when_it_is_used_up():
     soft = Purse("all per month", Decimal(1), spent=Decimal("0.9"), hard=False)
-    assert judge([soft], Decimal(5), KEPT).verdict is Verdict.GO_ON
-    assert used_up([soft], Decimal("0.09")) == []
-    assert used_up([soft], Decimal("0.1")) == [soft]
+    assert judge([replace(soft, own=Decimal(5))], KEPT).verdict is Verdict.GO_ON
+    assert not replace(soft, own=Decimal("0.09")).used_up
+    assert replace(soft, own=Decimal("0.1")).used_up
 
 
 @given(
@@ -73,7 +73,7 @@ def test_a_job_never_costs_more_than_its_budget_and_a_shard(shards, price, nodes
     number, verdict, winding = 0, Verdict.GO_ON, False
     while verdict is not Verdict.STOP and not (winding and number % looks == 0):
         number += 1
-        verdict = judge([purse], rate * number * look, kept).verdict
+        verdict = judge([replace(purse, own=rate * number * look)], kept).verdict
         winding = winding or verdict is Verdict.WIND_DOWN
     final = rate * number * look + kept.teardown
     assert final <= purse.usd + rate * look  # what passes between two looks, at most a shard
