@@ -65,7 +65,7 @@ def test_only_a_job_that_is_being_finalized_can_complete(old):
 def test_a_job_that_has_ended_stays_so_but_for_a_higher_budget(old, new):
     if (old, new) == (State.OVER_BUDGET, State.QUEUED):
         return check_move(old, new)
-    with pytest.raises(IllegalMove, match="allowed: (none, it has ended|queued)"):
+    with pytest.raises(IllegalMove, match=r"allowed: (none, it has ended|queued)"):
         check_move(old, new)
 
 

@@ -53,15 +53,8 @@ def spent(found) -> list[Decimal]:
 
 
 def test_a_label_is_paid_from_its_own_purse_and_from_that_of_all(books, purses, make_entry):
-    write(
-        books,
-        "b",
-        [
-            make_entry("a"),
-            make_entry("b", 200, labels={"line": "5"}),
-            make_entry(None, 50, labels={}),
-        ],
-    )
+    other, nobodys = {"line": "5"}, make_entry(None, 50, labels={})
+    write(books, "b", [make_entry("a"), make_entry("b", 200, labels=other), nobodys])
     both = purses(budget(label="line=4"), budget(per="day"))
     assert spent(both.of({"line": "4"})) == [Decimal("0.1"), Decimal("0.35")]
     assert spent(both.of({"line": "5"})) == [Decimal("0.35")]
