@@ -25,7 +25,8 @@ class ClusterRecord(BaseModel):
     """`zeroshift/clusters/<cluster>.json`: intent, lease and node intervals.
 
     place    where it stands, in its provider's words: the reaper looks there
-    tenant   the job whose node time runs, since the moment `since`
+    tenant   the job whose node time runs, since the moment `since`, under the claim `epoch`
+    drain_at   when it began to go down; None: it has not, or ended otherwise
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,6 +45,8 @@ class ClusterRecord(BaseModel):
     place: str = ""
     tenant: str = ""
     since: float = 0.0
+    epoch: int = 0
+    drain_at: float | None = None
 
 
 class ClusterFile:

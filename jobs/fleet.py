@@ -22,6 +22,7 @@ from infra.planner.plan import Plan
 from jobs.bucket import Store
 from jobs.cluster_record import ClusterFile, ClusterRecord, cluster_records
 from jobs.errors import Conflict, ZeroshiftError
+from jobs.estate import settle
 from jobs.intent import intend
 from jobs.offers import snapshot
 from jobs.settings import Settings
@@ -59,6 +60,10 @@ class Raised:
     def record(self) -> ClusterRecord:
         return self.file.record
 
+    def record_now(self) -> ClusterRecord:
+        """The record with the nodes as they are, also where it can't be written any more."""
+        return self.record.model_copy(update={"nodes": tuple(self.cluster.nodes())})
+
     @property
     def sound(self) -> bool:
         """Whether its head lives, and a node with an engine that has answered."""
@@ -90,30 +95,28 @@ class Fleet:
         if account is not None:
             account(moment)
 
-    def acquire(self, plan: Plan, now: float, tenant: str = "") -> Raised:
+    def acquire(self, plan: Plan, now: float, tenant: str = "", epoch: int = 0) -> Raised:
         """The warm cluster when it fits `plan`, else a new one, raised from zero, for `tenant`.
 
-        A job that comes back to the cluster that it was on a moment ago goes on with its node time:
-        nothing is settled in between.
+        Each claim has a tenancy of its own, also where a job comes back to the cluster that it was
+        on a moment ago; but what is known of the cluster then stays known.
         """
         warm = self.current
-        if warm and self._fits(warm, plan, now) and self._adopt(warm, now, tenant):
+        if warm and self._fits(warm, plan, now) and self._adopt(warm, now, tenant, epoch):
             return warm
         self.rest()
-        return self._raise(plan, now, tenant)
+        return self._raise(plan, now, tenant, epoch)
 
-    def _adopt(self, warm: Raised, now: float, tenant: str) -> bool:
+    def _adopt(self, warm: Raised, now: float, tenant: str, epoch: int) -> bool:
         """Whether the warm cluster is still ours, and now `tenant`'s."""
         comes_back = tenant != "" and warm.record.tenant == tenant
         if not self._update():
             return False
-        warm.waits_since, warm.idle_since = now, None
-        if comes_back:
-            self._settle = None
-            return True
         self._settle_until(now)
-        warm.since, warm.ready_at, warm.driver_died = now, None, False
-        return self._update(tenant=tenant, since=now)
+        warm.since, warm.waits_since, warm.idle_since = now, now, None
+        if not comes_back:
+            warm.ready_at, warm.driver_died = None, False
+        return self._update(tenant=tenant, since=now, epoch=epoch)
 
     def _fits(self, warm: Raised, plan: Plan, now: float) -> bool:
         """A cluster past half of its lifetime might end in the middle of the job."""
@@ -121,9 +124,9 @@ class Fleet:
         same = warm.record.offer == snapshot(plan.offer)
         return same and young and not warm.spoiled and warm.cluster.alive()
 
-    def _raise(self, plan: Plan, now: float, tenant: str) -> Raised:
+    def _raise(self, plan: Plan, now: float, tenant: str, epoch: int) -> Raised:
         settings = self._settings
-        spec, file = intend(self._store, settings, self._owner, plan, now, tenant)
+        spec, file = intend(self._store, settings, self._owner, plan, now, tenant, epoch)
         cluster = self._make(plan.offer.provider, spec, settings.work_dir)
         file.change(place=cluster.place)
         self.current = raised = Raised(
@@ -197,7 +200,9 @@ class Fleet:
         """Nothing is renewed from here on: long enough to drain, and the switch ends what hangs."""
         last_s = RETIRE_S + NODES_GONE_S + self._settings.cluster_lease_s
         with suppress(ZeroshiftError, ClusterError):
-            if self._update(lease_until=time.time() + last_s) and self.current is not None:
+            now = time.time()
+            ours = self._update(lease_until=now + last_s, drain_at=now)
+            if ours and self.current is not None:
                 self.current.cluster.renew(last_s)
 
     def _write_gone(self, raised: Raised, failed: bool) -> None:
@@ -212,6 +217,8 @@ class Fleet:
             nodes=tuple(raised.cluster.nodes()),
         )
         self._settle_until(now)
+        if not left:  # what its jobs did not account for
+            settle(self._store, self._settings.bucket, raised.record, now)
         if not (failed or left or self._keep_logs):
             raised.cluster.forget()
             raised.log.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from jobs.cost.bill import Bill
 from jobs.errors import ZeroshiftError
 from jobs.record import Record
 
+STARTING, WORKING = ("startup", "model_load"), ("work", "input_wait", "wasted")
 LATEST = 20  # jobs of a model and node that are looked at
 
 
@@ -55,8 +56,8 @@ def remember(
         images=totals.rows,
         tokens=totals.prompt_tokens + totals.output_tokens,
         output_tokens=totals.output_tokens,
-        work_s=float(bill.ran["work"]),
-        startup_s=float(bill.ran["startup"]) / bill.nodes,
+        work_s=float(sum(bill.ran[name] for name in WORKING)),
+        startup_s=float(sum(bill.ran[name] for name in STARTING)) / bill.nodes,
     )
     address = _folder(bucket, record.model) / f"{node}/{record.job_id}.json"
     with suppress(ZeroshiftError):  # the bill must not wait for it

@@ -16,10 +16,12 @@ class Limits:
     on_error: OnError
     started_at: float
 
-    def exceeded(self, counts: Counts, cost_usd: Decimal, now: float) -> tuple[State, str] | None:
-        """The state and reason to stop with, or None."""
+    def exceeded(
+        self, counts: Counts, cost_usd: Decimal | None, now: float
+    ) -> tuple[State, str] | None:
+        """The state and reason to stop with, or None; a cost that is unknown stops nothing."""
         most = self.budget.max_usd
-        if most is not None and cost_usd > most:
+        if most is not None and cost_usd is not None and cost_usd > most:
             return State.OVER_BUDGET, f"cost {cost_usd:f} USD, budget.max_usd is {most:f}"
         longest = self.budget.max_runtime_s
         if longest is not None and now - self.started_at > longest:

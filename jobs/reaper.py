@@ -13,6 +13,7 @@ from typing import Literal
 from infra.clusters.base import NodeInterval, Sweeper
 from jobs.bucket import Store
 from jobs.cluster_record import ClusterFile
+from jobs.cost.books import amend
 from jobs.errors import Conflict, NotFound
 from jobs.estate import closed, merged, settle
 from jobs.orphans import MakeSweeper, Orphan, Search
@@ -109,6 +110,8 @@ class Reaper:
             nodes=tuple(closed(file.record.nodes if nodes is None else nodes, now)),
         )
         settle(self._store, self._bucket, file.record, now)
+        if file.record.tenant:
+            amend(self._store, self._bucket, file.record.tenant, file.record, now)
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock(), UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from typing import NoReturn
 
@@ -17,7 +18,9 @@ from infra.errors import ClusterError
 from infra.planner.plan import Plan
 from jobs.addresses import Address
 from jobs.close import Closing, Totals
-from jobs.cost.account import Tenancy, write_ledger, write_receipt
+from jobs.cost.account import Tenancy, earlier_entries
+from jobs.cost.bill import bill_of
+from jobs.cost.books import amend, settle_tenancy, write_receipt
 from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, Raised
 from jobs.held_job import HeldJob
@@ -66,6 +69,7 @@ class JobRun:
 
         `StoreUnavailable` leaves the job as it is: it is claimed again when the store is back.
         """
+        self.store.requests.take()  # from here on they are this job's
         try:
             manifest, plan = self.plan()
             watch = self.raise_cluster(plan)
@@ -112,7 +116,8 @@ class JobRun:
         if goes_on:
             self.hand_on(told, setbacks=setbacks)
             return
-        self.hand_back(told, setbacks=setbacks, not_before=self.clock() + wait_s(len(before)))
+        self.write_off_later(setback=True)
+        self.give_up(told, setbacks=setbacks, not_before=self.clock() + wait_s(len(before)))
         self.fleet.rest()
 
     def hand_on(self, reason: str, **changes: object) -> None:
@@ -120,27 +125,31 @@ class JobRun:
 
         The epoch is what keeps late writes of the driver that ended apart from the next one's.
         """
-        self.write_off_later()
+        self.write_off_later(setback=True)
         self.job.move(State.QUEUED, reason)
         self.job.change(**changes)
 
-    def hand_back(self, reason: str = "handed back", **changes: object) -> None:
-        """Give the claim up: whoever claims the job next goes on from its committed shards."""
+    def hand_back(self) -> None:
+        """Give the job up because we are to end."""
         self.write_off_later()
+        self.give_up("handed back")
+
+    def give_up(self, reason: str, **changes: object) -> None:
+        """Give the claim up: whoever claims the job next goes on from its committed shards."""
         self.job.move(State.QUEUED, reason)
         self.job.change(owner="", lease_until=0.0, **changes)
 
-    def write_off_later(self) -> None:
-        """Let the node time go into the ledger, unless the job comes back to this cluster.
-
-        The job's receipt will tell of its last cluster alone.
-        """
+    def write_off_later(self, setback: bool = False) -> None:
+        """Let the node time go into the ledger when it ends, as a tenancy of its own."""
         if self.watch is not None:
-            tenancy, raised = self.watch.tenancy(), self.watch.raised
-            self.fleet.settle_with(partial(self.write_off, tenancy, raised))
+            self.watch.look()
+            tenancy = self.watch.tenancy(self.clock(), setback)
+            self.fleet.settle_with(partial(self.write_off, tenancy, self.watch.raised))
 
     def write_off(self, tenancy: Tenancy, raised: Raised, until: float) -> None:
-        write_ledger(self.store, self.settings.bucket, tenancy, raised.record, until)
+        bucket, cluster = self.settings.bucket, raised.record
+        settle_tenancy(self.store, bucket, tenancy, cluster, until)
+        amend(self.store, bucket, tenancy.record.job_id, cluster, until)
 
     def plan(self) -> tuple[Manifest, Plan]:
         """Pin the inputs and plan; what was written by an earlier epoch is kept."""
@@ -159,7 +168,7 @@ class JobRun:
             self.job.change(counts=counts, shards=shards, offer=offer)
         check_reachable(self.store, self.paths, self.record.shards, self.settings.max_denied)
         limits = PictureLimits(**self.settings.pictures.model_dump())
-        order = make_order(self.record, manifest, plan, limits)
+        order = make_order(self.record, manifest, plan, limits, self.clock())
         self.store.write(self.paths.order, order.model_dump_json(indent=1).encode())
         return manifest, plan
 
@@ -172,8 +181,15 @@ class JobRun:
 
     def raise_cluster(self, plan: Plan) -> Watch:
         self.job.move(State.PROVISIONING)
-        raised = self.fleet.acquire(plan, self.clock(), self.record.job_id)
-        self.watch = Watch(self.job, self.fleet, raised, self.settings.stall_s)
+        raised = self.fleet.acquire(plan, self.clock(), self.record.job_id, self.job.epoch)
+        self.watch = Watch(
+            self.job,
+            self.fleet,
+            raised,
+            self.settings.stall_s,
+            prices=self.settings.prices,
+            earlier=earlier_entries(self.store, self.settings.bucket, self.record, self.clock()),
+        )
         self.job.change(cluster_id=raised.cluster.cluster_id)
         return self.watch
 
@@ -237,30 +253,38 @@ class JobRun:
 
     def publish(self, watch: Watch, state: State, reason: str) -> None:
         """Write rows and a receipt with the bill so far, then enter the end state."""
-        now, raised = self.clock(), watch.raised
-        tenancy = watch.tenancy(watch.done_at() or now)
-        bill = tenancy.bill(raised.cluster.nodes(), now)
-        closing = self.closing()
-        totals = closing.write(bill.costs["work"], whole=state.succeeded)
-        tenancy = replace(tenancy, record=self.record.moved(state, now, reason))
         self.fleet.write_nodes()
-        write_receipt(closing.fence(), tenancy, totals, raised.record, bill, final=False)
+        now, cluster = self.clock(), watch.raised.record_now()
+        tenancy = watch.tenancy(None if state.succeeded else now)
+        entries = [*watch.earlier, *tenancy.on(cluster, now)]
+        rows_usd, closing = bill_of(entries).work_usd, self.closing()
+        totals = closing.write(rows_usd, whole=state.succeeded)
+        rows_usd = rows_usd if totals.rows else Decimal(0)
+        record = self.record.moved(state, now, reason)
+        bill = write_receipt(closing.fence(), record, totals, entries, rows_usd, cluster, False)
         if state.succeeded:
             closing.succeed(self.record.job_id)
         self.job.change(cost_usd=bill.usd)
         self.job.move(state, reason)
         dequeue(self.store, self.settings.bucket, self.record.job_id)
-        self.fleet.settle_with(partial(self.account, tenancy, totals, raised))
+        tenancy = replace(tenancy, record=record)
+        self.fleet.settle_with(partial(self.account, tenancy, totals, rows_usd, watch.raised))
 
     def closing(self) -> Closing:
         output = Address.parse(self.record.output)
         return Closing(self.store, self.paths, output, self.record.shards, self.job.change)
 
-    def account(self, tenancy: Tenancy, totals: Totals, raised: Raised, until: float) -> None:
+    def account(
+        self,
+        tenancy: Tenancy,
+        totals: Totals,
+        rows_usd: Decimal | None,
+        raised: Raised,
+        until: float,
+    ) -> None:
         """The final bill, when the cluster is gone or another job has begun on it."""
-        cluster = raised.record
-        bill = tenancy.bill(cluster.nodes, until)
-        write_receipt(self.store, tenancy, totals, cluster, bill, final=True)
-        write_ledger(self.store, self.settings.bucket, tenancy, cluster, until)
-        remember(self.store, self.settings.bucket, tenancy.record, totals, bill, until)
+        bucket, cluster, record = self.settings.bucket, raised.record, tenancy.record
+        entries = settle_tenancy(self.store, bucket, tenancy, cluster, until)
+        bill = write_receipt(self.store, record, totals, entries, rows_usd, cluster, True)
+        remember(self.store, bucket, record, totals, bill, until)
         self.job.change(cost_usd=bill.usd)

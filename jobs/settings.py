@@ -18,7 +18,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from jobs.errors import SettingsError
 from jobs.problems import Problem, one_line, problems_of
 from jobs.settings_budgets import Budgets
-from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, example
+from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, Prices, example
 from jobs.settings_sources import (
     DELIMITER,
     FILE,
@@ -160,6 +160,7 @@ class Settings(BaseSettings):
     inbox: Inbox = Field(default=Inbox(), description="")
     pictures: Pictures = Field(default=Pictures(), description="")
     local: LocalOffer = Field(default=LocalOffer(), description="")
+    prices: Prices = Field(default=Prices(), description="")
 
     @classmethod
     def settings_customise_sources(

@@ -4,17 +4,23 @@ Part of the sixth step of a job's life. It reads commit markers and the worker's
 progress into the record, and starts and ends nothing itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from jobs.close import read_markers
 from jobs.commonest import commonest
-from jobs.cost.account import Tenancy
+from jobs.cost.account import Tenancy, running_usd
+from jobs.cost.bill import bill_of
+from jobs.cost.entry import Entry
+from jobs.cost.told import Ending, read_told
 from jobs.fleet import Fleet, Raised
 from jobs.held_job import HeldJob
 from jobs.limits import Limits
 from jobs.order import Marker
 from jobs.record import Counts
 from jobs.setbacks import Setback
+from jobs.settings_groups import Prices
 from jobs.stall import check_stall
 from jobs.states import State
 
@@ -32,6 +38,8 @@ class Watch:
     """The watch over one job on one cluster; `markers` are the shards committed so far.
 
     stall_s   seconds without a commit that count as a stall
+    prices    of the store
+    earlier   what the ledger has of the job's earlier claims
     """
 
     job: HeldJob
@@ -39,6 +47,8 @@ class Watch:
     raised: Raised
     stall_s: float
     markers: dict[int, Marker] = field(default_factory=dict)
+    prices: Prices = field(default_factory=Prices)
+    earlier: Sequence[Entry] = ()
 
     def observe(self, limits: Limits) -> None:
         """Write progress into the record; `Stopped` when the job must not go on."""
@@ -48,8 +58,7 @@ class Watch:
             done=sum(marker.rows for marker in self.markers.values()),
             errors=sum(marker.errors for marker in self.markers.values()),
         )
-        now = self.job.clock()
-        cost = self.tenancy().bill(self.raised.cluster.nodes(), now).usd
+        cost = self.cost_so_far()
         self.job.change(counts=counts, cost_usd=cost)
         if self.job.record.cancel_requested:
             raise Stopped(State.CANCELLED, "cancelled by the user")
@@ -66,12 +75,27 @@ class Watch:
         """When the last row was written; None: there is none."""
         return max((marker.ended_at for marker in self.markers.values()), default=None)
 
-    def tenancy(self, done_at: float | None = None) -> Tenancy:
-        """The job's time on its cluster so far; its first driver there was the one that waited."""
-        raised = self.raised
-        if raised.ready_at is None:
-            raised.ready_at = self.job.attempt().ready_at
-        return Tenancy(self.job.record, raised.since, raised.ready_at, done_at)
+    def cost_so_far(self) -> Decimal | None:
+        """USD of all the job's claims; None: a price is unknown."""
+        raised, before = self.raised, bill_of(self.earlier).usd
+        nodes, now = raised.cluster.nodes(), self.job.clock()
+        here = running_usd(nodes, raised.record.offer, raised.since, now)
+        return None if here is None or before is None else before + here
+
+    def tenancy(self, done_at: float | None = None, setback: bool = False) -> Tenancy:
+        """The job's time on its cluster; `done_at` None: it was done with its last row."""
+        job, raised = self.job, self.raised
+        return Tenancy(
+            job.record,
+            raised.cluster.cluster_id,
+            raised.record.offer,
+            raised.since,
+            read_told(job.store, job.paths, job.epoch, self.markers),
+            Ending(done_at),
+            job.store.requests.take(),
+            self.prices,
+            setback,
+        )
 
     def _explained(self, state: State, reason: str) -> str:
         """A hopeless job's reason, with what went wrong most."""
@@ -85,6 +109,8 @@ class Watch:
         if not self.raised.cluster.alive():
             raise Setback(self.raised.cluster.end_reason() or "the head of the cluster ended")
         ready_at = self.job.attempt().ready_at
+        if self.raised.ready_at is None:
+            self.raised.ready_at = ready_at
         self.fleet.check_start(ready_at, self.job.clock())
         if ready_at is not None:
             self._check_stall(ready_at)

@@ -1,9 +1,11 @@
 """Whose a node's seconds are, and of which class: every billed second in exactly one.
 
-A tenancy passes through five phases: startup, loading of the model, running, idle, teardown. In the
-running phase time is work, waste or waiting, by when the engine was busy. The meter is read at the
-ends of phases; within one, what it billed is cut by what really ran. Where tenancies overlap, time
-goes by their engine's busy seconds.
+A tenancy passes through startup, loading of the model, running, idle and teardown; while it runs,
+time is work, waste or waiting, by when the engine was busy. The meter is read where a tenancy
+begins, where its last row was written, and where it ends. What it billed between two readings is
+cut by what really ran: so a coarse meter weighs on every class alike, and what rows were charged
+does not change while the cluster idles. Where tenancies overlap, time goes by their engine's busy
+seconds.
 """
 
 from collections import Counter
@@ -18,8 +20,6 @@ from jobs.cost.shares import in_usd, share_units
 from jobs.cost.stretches import length, union, within, without
 from jobs.record import OfferSnapshot
 
-PHASES = ("startup", "model_load", "running", "idle", "teardown")
-RUNNING = ("work", "input_wait", "wasted")
 Spans = list[tuple[int, int]]
 
 
@@ -54,30 +54,39 @@ class Share:
             return None
         return {name: in_usd(self.quanta[name]) for name in CLASSES if self.quanta[name]}
 
+    def told(self) -> dict[str, object]:
+        """As an entry has it."""
+        return {"raw_s": self.raw_s, "billed_s": self.billed_s, "usd": self.usd}
+
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """A tenant's phases on the node in milliseconds: the ends of each, and when it was busy."""
+    """A tenant's way on the node in milliseconds: the phases' ends, and when it was busy."""
 
     ends: tuple[int, ...]
     work: Spans
     wasted: Spans
 
     @property
+    def readings(self) -> tuple[int, int, int]:
+        """When the meter is read for it."""
+        first, _, _, done, _, last = self.ends
+        return first, done, last
+
+    @property
     def busy(self) -> Spans:
         return union([*self.work, *self.wasted])
 
-    def phase(self, begin: int, end: int) -> str | None:
-        """The phase that it is in all the time between two of anybody's cuts; None: not there."""
-        for name, (a, b) in zip(PHASES, pairwise(self.ends), strict=True):
-            if a <= begin and end <= b:
-                return name
-        return None
+    def is_there(self, begin: int, end: int) -> bool:
+        return self.ends[0] <= begin and end <= self.ends[-1]
 
-    def running(self, begin: int, end: int) -> list[int]:
-        """Milliseconds of each class of the running phase."""
+    def classes(self, begin: int, end: int) -> list[int]:
+        """Milliseconds of each class between two moments, in the order of `CLASSES`."""
+        phases = [max(0, min(b, end) - max(a, begin)) for a, b in pairwise(self.ends)]
+        startup, model_load, running, idle, teardown = phases
         work, wasted = (length(within(each, begin, end)) for each in (self.work, self.wasted))
-        return [work, end - begin - work - wasted, wasted]
+        waiting = running - work - wasted
+        return [startup, model_load, work, waiting, wasted, idle, teardown]
 
 
 def attribute(
@@ -88,8 +97,8 @@ def attribute(
     priced = meter.quanta(0) is not None
     shares = [Share(quanta=Counter() if priced else None) for _ in tenants]
     courses = [_course(node, tenant) for tenant in tenants]
-    for begin, end in pairwise(sorted({cut for course in courses for cut in course.ends})):
-        there = [(n, course) for n, course in enumerate(courses) if course.phase(begin, end)]
+    for begin, end in pairwise(sorted({cut for each in courses for cut in each.readings})):
+        there = [(n, each) for n, each in enumerate(courses) if each.is_there(begin, end)]
         if there:
             theirs = [shares[n] for n, _ in there]
             _divide(meter, begin, end, [course for _, course in there], theirs)
@@ -102,7 +111,7 @@ def _course(node: NodeTimes, tenant: Tenant) -> _Course:
     first = max(to_ms(node.launched_at), to_ms(tenant.since))
     gone_at = tenant.until if node.gone_at is None else min(node.gone_at, tenant.until)
     last = max(first, to_ms(gone_at))
-    down = min(_at(first, last, cuts.drain_at), _at(first, last, node.left_at))
+    down = _at(first, last, cuts.drain_at)
     ready = _at(first, down, cuts.ready_at)
     loading = _at(first, ready, cuts.loading_at)
     done = _at(ready, down, cuts.done_at)
@@ -132,10 +141,5 @@ def _divide(
         kinds.append(("quanta", after - before))
     for kind, amount in kinds:
         for course, share, part in zip(courses, shares, share_units(amount, busy), strict=True):
-            counted = getattr(share, kind)
-            phase = course.phase(begin, end)
-            if phase == "running":
-                weights = course.running(begin, end)
-                counted.update(dict(zip(RUNNING, share_units(part, weights), strict=True)))
-            else:
-                counted[phase] += part
+            parts = share_units(part, course.classes(begin, end))
+            getattr(share, kind).update(dict(zip(CLASSES, parts, strict=True)))

@@ -50,8 +50,8 @@ class NodeTimes(_Noun):
         return cls(
             node_id=node.node_id,
             launched_at=node.launched_at,
-            joined_at=getattr(node, "joined_at", None),
-            left_at=getattr(node, "left_at", None),
+            joined_at=node.joined_at,
+            left_at=node.left_at,
             gone_at=node.gone_at,
         )
 
@@ -62,7 +62,7 @@ class Cuts(_Noun):
     loading_at   when the node began to load the model; None: never, or not known
     ready_at     when the engine answered; None: never
     done_at      when the last row was written, or the job was stopped; None: never
-    drain_at     when the cluster began to go down
+    drain_at     when the node, or its cluster, began to go down
     work         stretches in which the engine was busy with rows that count
     wasted       stretches of work whose rows do not count
     """

@@ -55,6 +55,15 @@ def entries_of(
     yield from (entry for entry in _read(store, named) if entry.job_id == job_id)
 
 
+def entries_on(
+    store: Store, bucket: str, node_id: str, since: float, until: float
+) -> Iterator[Entry]:
+    """Every entry of one node between two moments."""
+    every = _named(store, bucket, "", day_of(since), day_of(until) + DAY)
+    mine = (each for each in every if f"-{node_id}-" in each.name)
+    yield from (each for each in _read(store, mine) if each.node and each.node.node_id == node_id)
+
+
 def _named(store: Store, bucket: str, start: str, first: date, last: date) -> Iterator[Address]:
     for number in range((last - first).days + 1):
         root = day_root(bucket, first + number * DAY)
