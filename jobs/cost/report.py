@@ -27,11 +27,12 @@ class Sums:
 
     raw_s, billed_s, usd   by class; what is no node's time has its kind for a class in `usd`
     hourly_usd             the same time on nodes that are billed by the begun hour
-    unpriced               entries whose price is unknown: they are in no amount
+    unpriced               entries whose price is unknown: they are in no amount; nodes among them
     """
 
     entries: int = 0
     unpriced: int = 0
+    unpriced_nodes: int = 0
     images: int = 0
     ok: int = 0
     raw_s: dict[str, Decimal] = field(default_factory=dict)
@@ -48,6 +49,7 @@ class Sums:
         hourly = hourly_usd(entry)
         if entry.usd is None or hourly is None:
             self.unpriced += 1
+            self.unpriced_nodes += entry.kind == "node"
             return
         _add(self.usd, entry.usd)
         self.hourly_usd += hourly
@@ -69,9 +71,9 @@ class Sums:
 
     @property
     def usd_per_1000(self) -> Decimal | None:
-        """USD for 1,000 pictures; None without pictures, or when a part of the cost is unknown."""
+        """USD for 1,000 pictures; None without pictures, or when a node's price is unknown."""
         total = self.total_usd
-        if total is None or self.unpriced or not self.images:
+        if total is None or self.unpriced_nodes or not self.images:
             return None
         return (total * 1000 / self.images).quantize(QUANTUM)
 
@@ -154,6 +156,7 @@ def _by_class(entries: Iterable[Entry]) -> Report:
         report.groups[name] = Sums(
             entries=total.entries,
             unpriced=total.unpriced,
+            unpriced_nodes=total.unpriced_nodes,
             raw_s=_only(total.raw_s, name),
             billed_s=_only(total.billed_s, name),
             usd=_only(total.usd, name),
