@@ -8,6 +8,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -17,11 +18,12 @@ from infra.clusters.base import WorkerProcess
 from infra.errors import ClusterError
 from infra.planner.plan import Plan
 from jobs.addresses import Address
+from jobs.budget_watch import BudgetKeeper
 from jobs.close import Closing, Totals
 from jobs.cost.account import Tenancy, earlier_entries
 from jobs.cost.bill import bill_of
 from jobs.cost.books import amend, settle_tenancy, write_receipt
-from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
+from jobs.errors import Conflict, JobFailed, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, Raised
 from jobs.held_job import HeldJob
 from jobs.history import remember
@@ -36,6 +38,7 @@ from jobs.queue import dequeue
 from jobs.reachable import check_reachable
 from jobs.record import Counts, Record
 from jobs.residency import residency_gate
+from jobs.resume import budget_of
 from jobs.setbacks import HANDED_BACK, DriverDied, Preempted, Setback, notice_s, wait_s
 from jobs.settings import Settings
 from jobs.states import State
@@ -56,6 +59,7 @@ class JobRun:
     engine: str = "vllm"
     watch: Watch | None = None
     pause: Callable[[float], object] = time.sleep
+    keeper: BudgetKeeper | None = None
 
     def __post_init__(self) -> None:
         self.store, self.paths, self.clock = self.job.store, self.job.paths, self.job.clock
@@ -189,6 +193,7 @@ class JobRun:
             self.settings.stall_s,
             prices=self.settings.prices,
             earlier=earlier_entries(self.store, self.settings.bucket, self.record, self.clock()),
+            keeper=self.keeper,
         )
         self.job.change(cluster_id=raised.cluster.cluster_id)
         return self.watch
@@ -196,7 +201,8 @@ class JobRun:
     def work(self, manifest: Manifest, watch: Watch) -> None:
         """Drive the shards and watch: progress, cancellation, budget, error rate."""
         self.job.move(State.RUNNING)
-        limits = Limits(manifest.budget, manifest.on_error, self.clock())
+        most = budget_of(self.record, manifest)
+        limits = Limits(manifest.budget, manifest.on_error, self.clock(), most)
         environment = {"ZEROSHIFT_STORE": json.dumps(self.store.options.to_dict())}
         arguments = ["work", str(self.paths.root), "--epoch", str(self.job.epoch)]
         raised = watch.raised
@@ -210,6 +216,8 @@ class JobRun:
         finally:
             raised.cluster.stop(process)
         status, error = process.poll(), self.job.attempt().error
+        if watch.winding_down and not watch.all_committed:
+            raise Stopped(State.OVER_BUDGET, watch.winding_down)
         if status == HANDED_BACK:
             self.sit_out()
         if status != 0 and error is None:
@@ -287,4 +295,5 @@ class JobRun:
         entries = settle_tenancy(self.store, bucket, tenancy, cluster, until)
         bill = write_receipt(self.store, record, totals, entries, rows_usd, cluster, True)
         remember(self.store, bucket, record, totals, bill, until)
-        self.job.change(cost_usd=bill.usd)
+        with suppress(Conflict):  # resumed meanwhile: it is another claim's to tell
+            self.job.change(cost_usd=bill.usd)

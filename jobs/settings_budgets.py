@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from jobs.notify import check_url
 from jobs.settings_groups import Group, example
+from jobs.webhook_urls import check_url
 
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 

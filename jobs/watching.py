@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from jobs.budget_watch import BudgetKeeper, Seen, living, shard_seconds
 from jobs.close import read_markers
 from jobs.commonest import commonest
 from jobs.cost.account import Tenancy, running_usd
 from jobs.cost.bill import bill_of
+from jobs.cost.budgets import Verdict
 from jobs.cost.entry import Entry
 from jobs.cost.told import Ending, read_told
 from jobs.fleet import Fleet, Raised
@@ -40,6 +42,7 @@ class Watch:
     stall_s   seconds without a commit that count as a stall
     prices    of the store
     earlier   what the ledger has of the job's earlier claims
+    winding_down   why no further shard is begun; empty while there is no reason
     """
 
     job: HeldJob
@@ -49,6 +52,8 @@ class Watch:
     markers: dict[int, Marker] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
     earlier: Sequence[Entry] = ()
+    keeper: BudgetKeeper | None = None
+    winding_down: str = ""
 
     def observe(self, limits: Limits) -> None:
         """Write progress into the record; `Stopped` when the job must not go on."""
@@ -62,9 +67,10 @@ class Watch:
         self.job.change(counts=counts, cost_usd=cost)
         if self.job.record.cancel_requested:
             raise Stopped(State.CANCELLED, "cancelled by the user")
-        stop = limits.exceeded(counts, cost, self.job.clock())
+        stop = limits.exceeded(counts, self.job.clock())
         if stop is not None:
             raise Stopped(stop[0], self._explained(*stop))
+        self._hold_to_budgets(cost, limits.max_usd)
         self._check_cluster()
 
     def look(self) -> None:
@@ -96,6 +102,30 @@ class Watch:
             self.prices,
             setback,
         )
+
+    @property
+    def all_committed(self) -> bool:
+        return len(self.markers) >= self.job.record.shards
+
+    def _hold_to_budgets(self, cost: Decimal | None, max_usd: Decimal | None) -> None:
+        """Wind down while there is money for what is in flight, stop when there is none.
+
+        A cost that is unknown is held to no budget, and a job whose work is done is not stopped.
+        """
+        before = bill_of(self.earlier).usd
+        if self.keeper is None or cost is None or before is None or self.all_committed:
+            return
+        raised, now = self.raised, self.job.clock()
+        here = [each for each in self.markers.values() if each.epoch == self.job.epoch]
+        shard_s, nodes = shard_seconds(here, raised.ready_at, now), living(raised.cluster.nodes())
+        offer, record = raised.record.offer, self.job.record
+        seen = Seen(record, cost, before, raised.since, offer, nodes, shard_s)
+        found = self.keeper.judge(seen, max_usd)
+        if found.verdict is Verdict.STOP:
+            raise Stopped(State.OVER_BUDGET, found.reason)
+        if found.verdict is Verdict.WIND_DOWN and not self.winding_down:
+            self.winding_down = found.reason
+            self.job.store.write(self.job.paths.wind_down_of(self.job.epoch), b"")
 
     def _explained(self, state: State, reason: str) -> str:
         """A hopeless job's reason, with what went wrong most."""

@@ -17,6 +17,7 @@ from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.order import Attempt, Order
 from worker.errors import ShardFailed
+from worker.wind_down import WindDown
 
 SHARD_ATTEMPTS = 4  # an infrastructure budget: no picture's attempt is counted here
 POLL_S = 0.5
@@ -35,12 +36,14 @@ class Driver:
     attempts: dict[int, int] = field(default_factory=dict)
 
     def run(self) -> None:
-        """Work every shard that has no marker; `ShardFailed` when one can't be worked."""
+        """Work every shard that has no marker, unless told to wind down; `ShardFailed` when one
+        can't be worked."""
         waiting = deque(self.open_shards())
         flying: dict[Any, int] = {}
         limit = self.order.replicas * self.order.in_flight
-        while waiting or flying:
-            while waiting and len(flying) < limit:
+        wind_down = WindDown(self.store, self.paths.wind_down_of(self.epoch))
+        while flying or (waiting and not wind_down.told):
+            while waiting and len(flying) < limit and not wind_down.told:
                 shard = waiting.popleft()
                 flying[self._hand_out(shard)] = shard
             done = [each for each in flying if _is_done(each)]
