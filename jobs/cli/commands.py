@@ -19,6 +19,7 @@ COMMANDS = {
     "cost": "jobs.cli.cost",
     "clusters": "jobs.cli.jobs",
     "cancel": "jobs.cli.jobs",
+    "resume": "jobs.cli.resume",
     "reap": "jobs.cli.reap",
     "evaluate": "jobs.cli.evaluate",
     **QUICK,

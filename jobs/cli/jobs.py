@@ -3,12 +3,14 @@
 import sys
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jobs.addresses import Address, JobPaths
+from jobs.bucket import Store
 from jobs.cli.console import (
     end_like_ctrl_c,
     err,
@@ -25,13 +27,16 @@ from jobs.close import rows_of
 from jobs.controller import Controller
 from jobs.errors import UserError
 from jobs.fleet import cluster_records
+from jobs.lease import Rounds
 from jobs.manifest import manifest_schema
 from jobs.queue import all_jobs, dequeue
 from jobs.record import Record, RecordFile
+from jobs.settings import Settings
 from jobs.settings_template import settings_template
 from jobs.states import State
 
 app = typer.Typer()
+METRICS_EVERY_S = 30.0
 Job = Annotated[str, typer.Argument(help="The job's id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 
@@ -39,6 +44,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 @app.command()
 def watch(
     once: Annotated[bool, typer.Option("--once", help="Do what there is to do, then end.")] = False,
+    metrics_file: Annotated[
+        Path | None,
+        typer.Option(help="A file for a node exporter's textfile collector, such as z.prom."),
+    ] = None,
 ) -> None:
     """The controller: takes closed batches and queued jobs, and works them."""
     with errors_as_lines():
@@ -47,10 +56,26 @@ def watch(
         controller, stop = Controller(store, settings), threading.Event()
         end_like_ctrl_c()
         err.print(f"controller {controller.name} watches bucket {settings.bucket}")
-        if once:
-            controller.once()
-        else:
-            controller.watch(stop)
+        with _written_metrics(store, settings, metrics_file):
+            if once:
+                controller.once()
+            else:
+                controller.watch(stop)
+
+
+def _written_metrics(
+    store: Store, settings: Settings, path: Path | None
+) -> AbstractContextManager[object]:
+    """Writes metrics into `path` while it lasts; nothing without one."""
+    if path is None:
+        return nullcontext()
+    from jobs.metrics import registry_of, write_textfile  # prometheus_client, for those who ask
+
+    def write() -> None:
+        write_textfile(path, registry_of(store, settings))
+
+    write()
+    return Rounds(write, METRICS_EVERY_S, "metrics")
 
 
 @app.command()
@@ -66,7 +91,7 @@ def status(
             if as_json:
                 print_json(record.model_dump(mode="json"))
             else:
-                print_summary(out, record, load_receipt(store, record))
+                print_summary(out, record, load_receipt(store, record), settings.idle_window_s)
             return
         records = [load_record(store, settings, each) for each in all_jobs(store, settings.bucket)]
         records.sort(key=lambda record: -record.created_at)

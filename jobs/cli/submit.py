@@ -122,7 +122,7 @@ def _say_queued(store: Store, settings: Settings, submitted: Submitted, as_json:
 def _see_through(store: Store, settings: Settings, record: Record) -> Record:
     err.print(f"job {record.job_id}")
     file = RecordFile(store, JobPaths.of(settings.bucket, record.job_id))
-    progress = JobProgress(err, settings.poll_s)
+    progress = JobProgress(err, settings.poll_s, settings.idle_window_s)
     if record.state.ended or presence.present(store, settings.bucket):
         return progress.follow(file.load, lambda: False)
     return _work_it(store, settings, file, progress)

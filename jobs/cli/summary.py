@@ -9,18 +9,23 @@ from rich.console import Console
 from rich.table import Table
 
 from infra.clusters.base import NodeInterval
-from jobs.cli.progress import money, rate
+from jobs.cli.progress import cost_so_far, money, rate
 from jobs.fleet import ClusterRecord
 from jobs.record import Record
 
 
-def print_summary(console: Console, record: Record, receipt: dict[str, Any] | None) -> None:
-    """How a job ended: state, pictures, where the results are, the bill."""
+def print_summary(
+    console: Console, record: Record, receipt: dict[str, Any] | None, idle_s: float = 0.0
+) -> None:
+    """How a job ended, or stands: state, pictures, where the results are, the bill, or the cost so
+    far and what it is going to be."""
     counts = record.counts
     console.print(f"{record.job_id}: [bold]{record.state.value}[/] {record.reason}".rstrip())
     images = f"{counts.done} of {counts.total} images, {counts.errors} with errors"
     console.print(f"{images}  {rate(record)}".rstrip())
     console.print(f"results: {record.output}", soft_wrap=True)
+    if not record.state.ended and record.cost_usd is not None:
+        console.print(f"cost so far: {cost_so_far(record, idle_s)}")
     if receipt is not None:
         for warning in receipt["warnings"]:
             console.print(f"[yellow]warning[/]: {warning}", soft_wrap=True)

@@ -4,15 +4,21 @@ import csv
 import io
 import json
 import time
+from decimal import Decimal
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from jobs.addresses import JobPaths
 from jobs.cli.commands import app
 from jobs.cli.cost_table import print_otherwise, print_report
+from jobs.cli.progress import line
 from jobs.cost.ledger import write
 from jobs.cost.report import make_report
+from jobs.queue import dequeue, queued
+from jobs.record import Counts, RecordFile
+from jobs.states import State
 from jobs.submission import submit
 
 
@@ -166,3 +172,56 @@ def test_an_invoice_that_matches_is_status_0_and_a_stranger_an_alarm(run, books,
     found = run("reconcile", "--invoice", "strange.csv", status=1)
     assert "alarm: stranger on " in found.stderr
     assert "missing in ledger" in found.stdout
+
+
+@pytest.fixture
+def over_budget(store, bucket, settings, make_manifest, put_pictures):
+    put_pictures(1)
+    record = submit(store, settings, make_manifest(budget={"max_usd": 1})).record
+    file = RecordFile(store, JobPaths.of(bucket, record.job_id))
+    dequeue(store, bucket, record.job_id)
+    ended = {"state": State.OVER_BUDGET, "cost_usd": Decimal("0.9")}
+    return file.change(lambda old: old.model_copy(update=ended))
+
+
+def test_a_job_over_its_budget_is_resumed_with_more(here, store, bucket, over_budget):
+    job = over_budget.job_id
+    found = CliRunner().invoke(app, ["resume", job, "--max-usd", "2.50"])
+    assert (found.exit_code, found.stdout) == (0, f"{job} is queued, up to 2.50 USD\n")
+    assert "no controller is running" in found.stderr
+    assert queued(store, bucket) == [job]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--max-usd", "1"), "--max-usd: found 1; allowed: more than 1, which it has had"),
+        (("--max-usd", "much"), "--max-usd: found 'much'; allowed: an amount above 0"),
+        (("--max-usd", "nan"), "--max-usd: found 'nan'; allowed: an amount above 0"),
+        (("--max-usd", "-3"), "--max-usd: found '-3'; allowed: an amount above 0"),
+    ],
+)
+def test_a_wrong_budget_is_refused_in_one_line(here, over_budget, arguments, said):
+    found = CliRunner().invoke(app, ["resume", over_budget.job_id, *arguments])
+    assert found.exit_code == 2
+    assert said in one_error(found)
+
+
+def test_a_running_job_tells_its_cost_so_far_and_at_the_end(here, store, bucket, over_budget):
+    now = time.time()
+    running = {
+        "state": State.RUNNING,
+        "counts": Counts(total=100, done=50),
+        "entered": {"provisioning": now - 100, "running": now - 90},
+    }
+    file = RecordFile(store, JobPaths.of(bucket, over_budget.job_id))
+    file.change(lambda old: old.model_copy(update=running))
+    shown = CliRunner().invoke(app, ["status", over_budget.job_id]).stdout
+    assert "cost so far: $0.9000, about $1." in shown
+    assert "$0.9000, about $1." in line(file.load())
+
+
+def test_a_watch_writes_metrics_for_a_node_exporter(here):
+    found = CliRunner().invoke(app, ["watch", "--once", "--metrics-file", "z.prom"])
+    assert found.exit_code == 0, found.output
+    assert "zeroshift_jobs{" in (here / "z.prom").read_text()
