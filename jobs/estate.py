@@ -52,7 +52,8 @@ def _nobodys(store: Store, bucket: str, cluster: ClusterRecord, now: float) -> I
     """Of nodes, and of a head that is billed, that are gone."""
     for node in [*map(NodeTimes.of, cluster.nodes), *billed_heads(cluster)]:
         if node.gone_at is not None:
-            found = list(ledger.entries_on(store, bucket, node.node_id, node.launched_at, now))
+            last = max(now, node.gone_at)  # two clocks
+            found = list(ledger.entries_on(store, bucket, node.node_id, node.launched_at, last))
             yield from unclaimed(node, cluster, found)
 
 

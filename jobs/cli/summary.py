@@ -43,14 +43,26 @@ def print_bill(console: Console, receipt: dict[str, Any]) -> None:
     table.add_column("seconds", justify="right")
     table.add_column("USD", justify="right")
     for phase in bill["phases"]:
-        table.add_row(phase["phase"], phase["seconds"], _usd(phase["usd"]))
+        if Decimal(phase["seconds"]) or phase["raw_s"] is None:  # a class of no time says nothing
+            table.add_row(phase["phase"], phase["seconds"], _usd(phase["usd"]))
+    for line in bill["lines"]:
+        if line["usd"] is not None:
+            table.add_row(f"{line['quantity']} {line['unit']}", "", _usd(line["usd"]))
     table.add_row("[bold]total[/]", bill["billed_s"], f"[bold]{_usd(bill['total_usd'])}[/]")
     console.print(table)
     offer = bill["offer"]
     console.print(
-        f"offer {offer['name']} at {offer['usd_per_hour']} USD/h ({offer['catalogue_date']}); "
+        f"offer {offer['name']} at {offer['usd_per_hour'] or 'unknown'} USD/h "
+        f"({offer['catalogue_date']}); "
         f"per 1,000 images {bill['usd_per_1000_images'] or 'unknown'} USD"
     )
+    if bill["not_priced"]:
+        console.print(f"not priced: {', '.join(bill['not_priced'])}", soft_wrap=True)
+    if bill["setbacks"] or bill["preemptions"]:
+        console.print(
+            f"{bill['setbacks']} setbacks and {bill['preemptions']} preemptions, on which "
+            f"{_usd(bill['setback_usd'])} USD went"
+        )
     if not bill["final"]:
         console.print("the cluster still runs: the bill is not final")
     teardown = receipt["teardown"]
@@ -118,8 +130,8 @@ def _node_cost(cluster: ClusterRecord, nodes: Iterable[NodeInterval], now: float
     return Decimal(repr(round(seconds, 3))) * cluster.offer.rate / 3600
 
 
-def _usd(text: str) -> str:
-    return f"{Decimal(text):.6f}"
+def _usd(text: str | None) -> str:
+    return "unknown" if text is None else f"{Decimal(text):.6f}"
 
 
 def _when(moment: float) -> str:

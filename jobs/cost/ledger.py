@@ -14,6 +14,7 @@ from jobs.bucket import Store
 from jobs.cost.entry import NOBODY, Entry, read_entry
 from jobs.errors import Conflict, PermanentError
 
+FEW_DAYS = 40  # that are listed one by one, whether they have entries or not
 READERS = 16  # objects are small: their reading is waiting
 DAY = timedelta(days=1)
 
@@ -65,14 +66,24 @@ def entries_on(
 
 
 def _named(store: Store, bucket: str, start: str, first: date, last: date) -> Iterator[Address]:
-    for number in range((last - first).days + 1):
-        root = day_root(bucket, first + number * DAY)
+    """Objects of some days whose names begin so; of many days, those that there are."""
+    if (last - first).days < FEW_DAYS:
+        days = [day_root(bucket, first + n * DAY) for n in range((last - first).days + 1)]
+    else:
+        days = list(_days(store, bucket, first, last))
+    for root in days:
         yield from (found.address for found in store.list(root / start))
 
 
 def _addresses(
     store: Store, bucket: str, since: date | None, until: date | None
 ) -> Iterator[Address]:
+    for day in _days(store, bucket, since, until):
+        yield from (found.address for found in store.list(day))
+
+
+def _days(store: Store, bucket: str, since: date | None, until: date | None) -> Iterator[Address]:
+    """The days that have entries."""
     root = ledger_root(bucket)
     for year in store.folders(root):
         for month in store.folders(year):
@@ -80,7 +91,7 @@ def _addresses(
                 at = _parsed(day.key.removeprefix(root.key))
                 if at is None or (since and at < since) or (until and at > until):
                     continue
-                yield from (found.address for found in store.list(day))
+                yield day
 
 
 def _parsed(folder: str) -> date | None:

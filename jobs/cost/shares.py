@@ -36,7 +36,7 @@ def share_units(amount: int, weights: Sequence[int]) -> list[int]:
         rests.append(rest)
     left = amount - sum(parts)
     if left:
-        largest = sorted(range(len(parts)), key=lambda index: (-rests[index], index))
+        largest = sorted(range(len(parts)), key=rests.__getitem__, reverse=True)  # first stay first
         for index in largest[:left]:
             parts[index] += 1
     return parts

@@ -47,17 +47,22 @@ def _noted(entries: Iterable[Entry], jobs: dict[str, None]) -> Iterator[Entry]:
 def problems(entries: Iterable[Entry]) -> Iterator[str]:
     """What contradicts itself in a stream of entries, in one pass.
 
-    Only nodes that are not wholly told yet are kept, so a month is checked in little memory.
+    Of nodes that are wholly told only the names are kept, so a month is checked in little memory.
     """
     open_nodes: dict[str, list[Entry]] = defaultdict(list)
+    told: set[str] = set()
     for entry in entries:
         if entry.node is None:
             yield from _line_problems(entry)
             continue
-        mine = open_nodes[entry.node.node_id]
-        mine.append(entry)
-        if _is_whole(mine):
-            yield from node_problems(open_nodes.pop(entry.node.node_id))
+        name = entry.node.node_id
+        if name in told:
+            yield f"{entry.name}: all of its node is told already, so its time is counted twice"
+            continue
+        open_nodes[name].append(entry)
+        if _is_whole(open_nodes[name]):
+            told.add(name)
+            yield from node_problems(open_nodes.pop(name))
     for mine in open_nodes.values():
         yield from node_problems(mine)
 

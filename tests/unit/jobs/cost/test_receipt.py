@@ -1,11 +1,22 @@
 """A receipt's phases follow each other, and its bill sums to its total to the last digit."""
 
+import json
 from decimal import Decimal
 
 from infra.clusters.base import NodeInterval
 from jobs.close import Totals
-from jobs.cost.bill import Span, make_bill
-from jobs.cost.receipt import Teardown, make_receipt, phase_seconds, read_receipt, receipt_bytes
+from jobs.cost.account import Tenancy
+from jobs.cost.receipt import (
+    Teardown,
+    make_receipt,
+    phase_seconds,
+    read_receipt,
+    receipt_bill,
+    receipt_bytes,
+)
+from jobs.cost.told import Ending, Told
+from jobs.cost.verify import receipt_problems
+from jobs.order import Attempt
 from jobs.record import OfferSnapshot, Record
 
 OFFER = OfferSnapshot(
@@ -24,10 +35,17 @@ def record(**entered: float) -> Record:
     )
 
 
-def receipt(rows: int):
-    bill = make_bill([NODE], Span(100.0, 110.0, 150.0, 200.0), OFFER)
+def entries(offer: OfferSnapshot = OFFER):
+    told = Told(Attempt(epoch=1, ready_at=110.0))
+    stay = Tenancy(record(), "c", offer, 100.0, told, Ending(150.0), {"reads": 1234})
+    return stay.entries([NODE], 200.0)
+
+
+def receipt(rows: int, offer: OfferSnapshot = OFFER):
     totals = Totals(rows, rows, 0, {}, 0, 0, 0)
-    return make_receipt(record(), totals, bill, (NODE,), Teardown(cluster_id="c"), final=True)
+    charged = None if offer.usd_per_hour is None else Decimal("0.04")
+    bill = receipt_bill(entries(offer), record(), rows, charged, final=True)
+    return make_receipt(record(), totals, bill, Teardown(cluster_id="c"))
 
 
 def test_phases_last_until_the_next_one_and_the_last_is_resting():
@@ -64,3 +82,38 @@ def test_amounts_are_plain_text_in_the_file():
     shown = read_receipt(receipt_bytes(receipt(4)))
     assert shown["bill"]["total_usd"] == "0.100000000"
     assert shown["bill"]["usd_per_1000_images"] == "25.000000"
+
+
+def test_what_has_no_price_is_told_and_makes_no_other_amount_unknown():
+    bill = receipt(4).bill
+    assert bill.not_priced == ("storage requests (1,234 reads)",)
+    assert [(line.unit, line.usd) for line in bill.lines] == [("reads", None)]
+    assert bill.total_usd == Decimal("0.1")
+    assert bill.rows_usd + bill.overhead_usd == bill.total_usd
+
+
+def test_where_the_price_of_a_node_is_unknown_so_is_the_bill():
+    bill = receipt(4, OFFER.model_copy(update={"usd_per_hour": None})).bill
+    assert (bill.total_usd, bill.usd_per_1000_images, bill.overhead_usd) == (None, None, None)
+    assert {phase.usd for phase in bill.phases} == {None}
+    assert bill.billed_s == 100
+
+
+def test_a_receipt_that_says_something_else_than_the_ledger_is_found_out():
+    sound = receipt(4)
+    assert list(receipt_problems(sound, entries())) == []
+    wrong = sound.bill.model_copy(update={"billed_s": Decimal(99)})
+    [said] = receipt_problems(sound.model_copy(update={"bill": wrong}), entries())
+    assert said == "j: its receipt has billed_s 99, the ledger 100"
+
+
+def test_a_receipt_of_version_1_can_still_be_read():
+    new = json.loads(receipt_bytes(receipt(4)))
+    bill = {
+        name: new["bill"][name]
+        for name in ("final", "total_usd", "billed_s", "raw_s", "usd_per_1000_images", "offer")
+    }
+    phases = [{"phase": "work", "seconds": "100", "usd": "0.1"}]
+    node = {"node_id": "n", "launched_at": 100.0, "gone_at": 200.0}
+    old = {**new, "version": 1, "bill": {**bill, "phases": phases, "nodes": [node]}}
+    assert read_receipt(json.dumps(old).encode())["bill"]["phases"][0]["usd"] == "0.1"
