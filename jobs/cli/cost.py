@@ -1,6 +1,6 @@
 """`zeroshift cost`: what jobs cost, from the ledger. `cost JOB` is `cost show JOB`.
 
-The group's other commands are in `cost_files`; policies, where they are, add themselves here.
+The group's other commands are in `cost_export` and `cost_checks`.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from jobs.bucket import Store
-from jobs.cli import cost_files
+from jobs.cli import cost_checks, cost_export
 from jobs.cli.console import errors_as_lines, load_receipt, load_record, open_store, out, print_json
 from jobs.cli.cost_table import print_classes, print_csv, print_otherwise, print_report
 from jobs.cli.default_command import DefaultCommand
@@ -154,5 +154,6 @@ def _usual_endpoints(
     return found
 
 
-group.registered_commands.extend(cost_files.app.registered_commands)
+for more in (cost_export.app, cost_checks.app):
+    group.registered_commands.extend(more.registered_commands)
 # A policy's commands come in here: `add_policy(group)`.

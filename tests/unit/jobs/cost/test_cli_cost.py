@@ -14,7 +14,7 @@ from jobs.addresses import JobPaths
 from jobs.cli.commands import app
 from jobs.cli.cost_table import print_otherwise, print_report
 from jobs.cli.progress import line
-from jobs.cost.ledger import write
+from jobs.cost.ledger import day_of, day_root, entries, write
 from jobs.cost.report import make_report
 from jobs.queue import dequeue, queued
 from jobs.record import Counts, RecordFile
@@ -225,3 +225,21 @@ def test_a_watch_writes_metrics_for_a_node_exporter(here):
     found = CliRunner().invoke(app, ["watch", "--once", "--metrics-file", "z.prom"])
     assert found.exit_code == 0, found.output
     assert "zeroshift_jobs{" in (here / "z.prom").read_text()
+
+
+def test_books_that_are_right_are_status_0_and_a_wrong_amount_is_named(
+    run, store, bucket, settings, make_manifest, put_pictures, controller
+):
+    put_pictures(2)
+    job = submit(store, settings, make_manifest()).record.job_id
+    controller().once()
+    assert run("verify").stdout == "the ledger and every bill agree\n"
+    assert json.loads(run("verify", "--json").stdout) == {"ok": True, "differs": []}
+    [entry] = [each for each in entries(store, bucket) if each.kind == "node"]
+    address = day_root(bucket, day_of(entry.until)) / entry.name
+    dearer = {name: usd + 1 for name, usd in entry.usd.items()}
+    store.write(address, entry.model_copy(update={"usd": dearer}).model_dump_json().encode())
+    told = run("verify", status=1).stdout
+    assert f"{entry.name}: USD" in told
+    assert f"{job}: its receipt has total_usd" in told
+    assert told.splitlines()[-1].endswith("lines differ")
