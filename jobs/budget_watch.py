@@ -48,6 +48,15 @@ class BudgetKeeper:
         self._purses = Purses(store, settings.bucket, settings.budgets, clock)
         self._news = news or BudgetNews(store, settings.bucket, clock)
 
+    def empty(self, record: Record, max_usd: Decimal | None) -> str | None:
+        """Which budget of the job nothing is left of, in words; None: each has something."""
+        if max_usd is not None and record.cost_usd is not None and record.cost_usd >= max_usd:
+            return f"cost {record.cost_usd:.6f} USD, budget.max_usd is {max_usd:f}"
+        for _, purse in self._purses.of(record.labels):
+            if purse.hard and purse.used_up:
+                return f"{purse.spent:.6f} of {purse.usd:f} USD are spent, {purse.name}"
+        return None
+
     def judge(self, seen: Seen, max_usd: Decimal | None) -> Judgement:
         """The verdict of all budgets on the job; whoever is to be told of one is told."""
         record, now = seen.record, self._clock()

@@ -43,7 +43,7 @@ from jobs.setbacks import HANDED_BACK, DriverDied, Preempted, Setback, notice_s,
 from jobs.settings import Settings
 from jobs.states import State
 from jobs.submission import load_manifest
-from jobs.watching import Stopped, Watch
+from jobs.watching import Stopped, Watch, check_wanted
 
 
 @dataclass
@@ -158,9 +158,8 @@ class JobRun:
     def plan(self) -> tuple[Manifest, Plan]:
         """Pin the inputs and plan; what was written by an earlier epoch is kept."""
         self.job.move(State.PLANNING)
-        if self.record.cancel_requested:
-            raise Stopped(State.CANCELLED, "cancelled by the user")
         manifest = load_manifest(self.store, self.paths)
+        check_wanted(self.record, budget_of(self.record, manifest), self.keeper)
         plan = plan_for(manifest, self.settings)
         self.check_residency(manifest, plan)
         if self.record.shards == 0:

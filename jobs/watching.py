@@ -20,7 +20,7 @@ from jobs.fleet import Fleet, Raised
 from jobs.held_job import HeldJob
 from jobs.limits import Limits
 from jobs.order import Marker
-from jobs.record import Counts
+from jobs.record import Counts, Record
 from jobs.setbacks import Setback
 from jobs.settings_groups import Prices
 from jobs.stall import check_stall
@@ -33,6 +33,15 @@ class Stopped(Exception):
     def __init__(self, state: State, reason: str) -> None:
         super().__init__(reason)
         self.state, self.reason = state, reason
+
+
+def check_wanted(record: Record, max_usd: Decimal | None, keeper: BudgetKeeper | None) -> None:
+    """Before a cluster is paid for: `Stopped` when the job was cancelled, or has no money left."""
+    if record.cancel_requested:
+        raise Stopped(State.CANCELLED, "cancelled by the user")
+    empty = keeper.empty(record, max_usd) if keeper is not None else None
+    if empty is not None:
+        raise Stopped(State.OVER_BUDGET, empty)
 
 
 @dataclass

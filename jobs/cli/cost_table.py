@@ -19,6 +19,7 @@ from jobs.cost.report import Report, Sums
 from jobs.cost.report_json import sums_to_json
 
 UNKNOWN = "unknown"
+PARTLY = "+"  # after an amount that lacks entries without a price
 MONEY = Decimal("0.000001")
 SECONDS = Decimal("0.1")
 COLOURS = {
@@ -53,7 +54,7 @@ def print_report(console: Console, report: Report, by: str) -> None:
 def _row(key: str, sums: Sums) -> list[str]:
     return [
         key,
-        usd(sums.total_usd),
+        usd(sums.total_usd) + (PARTLY if sums.unpriced and sums.total_usd is not None else ""),
         "-" if not sums.images else usd(sums.usd_per_1000),
         f"{sums.images:,}" if sums.images else "-",
         _seconds(sums.total_raw_s) if sums.raw_s else UNKNOWN,
@@ -66,7 +67,7 @@ def print_classes(console: Console, total: Sums) -> None:
     billed = total.total_billed_s
     if not billed:
         return
-    console.print()
+    console.print(f"\n{'class':<10} {'USD':>12}  of billed s")
     room = max(4, min(LONGEST_BAR, console.width - 34 if console.is_terminal else LONGEST_BAR))
     for name in CLASSES:
         seconds = total.billed_s.get(name, Decimal(0))
@@ -88,7 +89,8 @@ def _cells(share: Decimal, room: int) -> int:
 def print_unpriced(console: Console, total: Sums) -> None:
     if total.unpriced:
         console.print(
-            f"{total.unpriced} of {total.entries} entries have no price: they are in no amount"
+            f"{PARTLY} {total.unpriced} of {total.entries} entries have no price: "
+            "they are in no amount"
         )
 
 

@@ -14,6 +14,7 @@ from jobs.cost.entry import Entry
 from jobs.cost.invoice import Line
 
 TOLERANCE = Decimal("0.01")  # what an invoice rounds to
+PART = Decimal("0.000000000000001")  # so coarse that sums of parts are exact
 Outcome = Literal["matched", "missing_in_ledger", "missing_in_invoice", "differs"]
 Key = tuple[str, date]
 
@@ -115,6 +116,7 @@ def by_day(start: float, end: float) -> Iterator[tuple[date, Decimal]]:
             return
         begun = max(start, midnight.timestamp() - 86400)
         part = (Decimal(repr(midnight.timestamp())) - Decimal(repr(begun))) / length
+        part = part.quantize(PART)
         yield day, part
         left -= part
         day += timedelta(days=1)

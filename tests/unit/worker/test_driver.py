@@ -177,3 +177,18 @@ def test_what_the_worker_reports_can_be_read_by_the_controller(store, paths):
     attempt = Attempt(epoch=7, ready_at=1.5, error="x")
     report(store, paths, attempt)
     assert Attempt.model_validate_json(store.read(paths.attempt(7))) == attempt
+
+
+def test_told_to_wind_down_it_finishes_what_is_in_flight_and_begins_nothing(
+    drive, store, paths, monkeypatch
+):
+    monkeypatch.setattr("worker.wind_down.LOOK_S", 0.0)
+
+    def told_at_the_second(shard: int, attempt: int) -> Exception | None:
+        if shard == 1:
+            store.write(paths.wind_down_of(7), b"")
+        return None
+
+    handle = drive(20, told_at_the_second)
+    assert sorted(handle.attempts) == [0, 1]
+    assert handle.flying == 0

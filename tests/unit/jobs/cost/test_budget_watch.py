@@ -185,3 +185,17 @@ def test_a_shard_takes_what_shards_took_and_before_the_first_what_it_took_so_far
     assert shard_seconds([marker(10), marker(20)], 90.0, 500.0) == 15
     assert shard_seconds([], 90.0, 100.0) == 10
     assert shard_seconds([], None, 100.0) == 0
+
+
+def test_a_queued_job_whose_budget_others_have_spent_meanwhile_raises_no_cluster(
+    store, bucket, make_settings, make_manifest, put_pictures, make_entry, load, workshop
+):
+    put_pictures(1)
+    settings = make_settings(budgets=(Budget(label="line=4", usd=Decimal("0.05")),))
+    job = submit(store, settings, make_manifest(labels={"line": "4"})).record
+    write(store, bucket, [make_entry("other", until=time.time())])
+    Controller(store, settings, "fake", make=workshop.make).once()
+    ended = load(job)
+    assert ended.state is State.OVER_BUDGET
+    assert ended.reason == "0.100000 of 0.05 USD are spent, line=4 per month"
+    assert workshop.made == []

@@ -64,7 +64,8 @@ def test_all_jobs_are_added_up_and_what_has_no_price_is_counted_apart(run, books
     assert "old-cccc" not in shown
     [line] = [each for each in shown.splitlines() if each.startswith("line-5-bbbb")]
     assert line.split()[1:3] == ["unknown", "unknown"]
-    assert "1 of 2 entries have no price" in shown
+    assert "+ 1 of 2 entries have no price" in shown
+    assert "0.100000+" in shown
     assert "billed by the begun hour  3.600000 (without 1 entries of unknown price)" in shown
     assert "always on, 2 nodes for 720.0 h  unknown" in shown
     assert "by the token  unknown: no endpoint is known for m" in shown
