@@ -191,7 +191,7 @@ class Turn(_Noun):
     It is written when a replica takes the shard up and taken away when its rows are committed; so
     what stays tells of work whose rows do not count, also of a replica that died.
 
-    busy        as in `Marker`; None: the replica did not live to tell
+    busy        as in `Marker`, as `loading_at` and `ready_at`; None: it did not live to tell
     ended_at    when it failed, or found that another attempt counts
     """
 
@@ -203,12 +203,14 @@ class Turn(_Noun):
     began_at: float
     ended_at: float | None = None
     busy: tuple[tuple[float, float], ...] | None = None
+    loading_at: float | None = None
+    ready_at: float | None = None
 
 
 class Attempt(_Noun):
     """`attempts/00001.json`: when the engine was ready and how the worker ended.
 
-    loading_at   when the worker began to deploy the engine, by its own clock as all that is here
+    loading_at   when an engine began to load, where the replicas did not tell it themselves
     """
 
     version: Literal[1] = 1

@@ -155,7 +155,7 @@ class Settings(BaseSettings):
         default=(),
         description="What may be spent in a month, a day or an hour, by all jobs or by those with "
         "a label, better written as tables [[budgets]] at the end of this file: usd, per, label, "
-        "kind, webhook (docs/cost.md).",
+        "kind, webhook (docs/cost-commands.md).",
     )
     inbox: Inbox = Field(default=Inbox(), description="")
     pictures: Pictures = Field(default=Pictures(), description="")

@@ -66,6 +66,8 @@ class ShardRun:
             attempt=self.attempt,
             node=node_name(),
             began_at=began_at,
+            loading_at=self.tools.loading_at,
+            ready_at=self.tools.ready_at,
         )
         return TurnFile(self.tools.store, self.paths, turn)
 

@@ -53,7 +53,7 @@ def print_bill(console: Console, receipt: dict[str, Any]) -> None:
     offer = bill["offer"]
     console.print(
         f"offer {offer['name']} at {offer['usd_per_hour'] or 'unknown'} USD/h "
-        f"({offer['catalogue_date']}); "
+        f"({offer['catalogue_date']}), {bill['unit'] or 'by its meter'}; "
         f"per 1,000 images {bill['usd_per_1000_images'] or 'unknown'} USD"
     )
     if bill["not_priced"]:

@@ -1,7 +1,7 @@
 """The published rules of FOCUS 1.2, held against rows as they stand in a file.
 
 Rows are texts by column, None for null, so that what is judged is what was written. Which rules are
-covered, and which can't be judged from a file alone, is in docs/cost.md.
+covered, and which can't be judged from a file alone, is in docs/cost-commands.md.
 """
 
 import json

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from infra.catalogue.billing import unit_words
 from jobs.cost.bill import Bill, bill_of
 from jobs.cost.entry import CLASSES, Entry, NodeTimes
 from jobs.cost.money import Plain
@@ -63,6 +64,7 @@ class ReceiptBill(_Noun):
     not_priced     what is not in the total, since nobody told its price
     setback_usd    of the total, what claims that ended in a setback or a preemption cost
     skew_s         by how much a worker's clock differed, where that was noticed
+    unit           how node time is billed, in words: also that it is assumed
     """
 
     currency: Literal["USD"] = "USD"
@@ -83,6 +85,7 @@ class ReceiptBill(_Noun):
     preemptions: int = 0
     setback_usd: Plain | None = None
     skew_s: float = 0.0
+    unit: str = ""
 
 
 class Teardown(_Noun):
@@ -187,6 +190,7 @@ def receipt_bill(
         setbacks=len(record.setbacks),
         preemptions=record.preemptions,
         setback_usd=lost.usd,
+        unit=unit_words(record.offer.billing_granularity_s),
         skew_s=max((entry.skew_s for entry in entries), key=abs, default=0.0),
     )
 

@@ -48,18 +48,18 @@ class Told:
         """What the classes of one of the cluster's `nodes` are told by."""
         names = {each.node_id for each in nodes}
         markers = [each for each in self.markers if _is_of(each.node, node, names)]
+        turns = [each for each in self.turns if _is_of(each.node, node, names)]
         commits = [self._ours(each.ended_at, each.node) for each in markers]
-        ready_at = self._first(((each.ready_at, each.node) for each in markers), "ready_at")
+        ready_at = self._first("ready_at", [*markers, *turns])
         done_at = self.last_row() if ending.done_at is None else ending.done_at
         work = [part for each in markers for part in self._busy(each)]
-        turns = [each for each in self.turns if _is_of(each.node, node, names)]
         wasted = [part for each in turns for part in self._in_vain(each, done_at)]
         last = max(commits, default=ready_at)
         end = (node.left_at or node.gone_at) if node.preempted else done_at
         if (ending.lost or node.preempted) and last is not None and end is not None:
             wasted.append((last, end))
         return Cuts(
-            loading_at=self._first(((m.loading_at, m.node) for m in markers), "loading_at"),
+            loading_at=self._first("loading_at", [*markers, *turns]),
             ready_at=ready_at,
             done_at=done_at,
             drain_at=_drain(node.left_at, max(commits, default=None), ending.drain_at),
@@ -115,13 +115,12 @@ class Told:
         yield from ((each.began_at, each.node) for each in self.turns if each.shard == shard)
         yield from ((each.started_at, each.node) for each in self.markers if each.shard == shard)
 
-    def _first(self, found: Iterable[tuple[float | None, str]], name: str) -> float | None:
+    def _first(self, name: str, found: Sequence[Marker | Turn]) -> float | None:
         """The first of the replicas' stamps on a node, else what the driver told of all of them."""
-        stamps = [self._ours(at, node) for at, node in found if at is not None]
+        stamps = [(getattr(each, name), each.node) for each in found]
+        known = [self._ours(at, node) for at, node in stamps if at is not None]
         told: float | None = getattr(self.attempt, name)
-        if told is not None:
-            told = self._ours(told, "")
-        return min(stamps, default=told)
+        return min(known, default=None if told is None else self._ours(told, ""))
 
     def _all_ours(self, told: Iterable[Stretch], node: str) -> Iterator[Stretch]:
         return ((self._ours(begin, node), self._ours(end, node)) for begin, end in told)

@@ -84,6 +84,21 @@ def test_an_attempt_that_fails_is_charged_and_told_as_waste():
     assert entry.amount == Decimal("0.18")
 
 
+def test_a_replica_that_never_committed_tells_when_it_loaded_all_the_same():
+    turn = Turn(
+        shard=0,
+        epoch=1,
+        attempt=1,
+        node="n",
+        began_at=at(50),
+        loading_at=at(10),
+        ready_at=at(40),
+    )
+    back = stay(Told(Attempt(epoch=1, ready_at=at(60)), (), (turn,)), done_at=at(90), setback=True)
+    [entry] = back.entries([interval(0, 100)], at(100))
+    assert entry.billed_s == {"startup": 10, "model_load": 30, "wasted": 50, "idle": 10}
+
+
 def test_a_replica_that_died_wasted_the_time_until_its_shard_was_taken_up_again():
     told = Told(
         Attempt(epoch=1, ready_at=at(0)),

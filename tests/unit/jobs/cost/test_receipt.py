@@ -92,6 +92,13 @@ def test_what_has_no_price_is_told_and_makes_no_other_amount_unknown():
     assert bill.rows_usd + bill.overhead_usd == bill.total_usd
 
 
+def test_a_billing_unit_that_is_unknown_is_said_to_be_assumed():
+    offer = OFFER.model_copy(update={"billing_granularity_s": None})
+    bill = receipt_bill(entries(offer), record().model_copy(update={"offer": offer}), 4, None, True)
+    assert bill.billed_s == 3600
+    assert bill.unit == "billed as by the hour, since its billing unit is unknown"
+
+
 def test_where_the_price_of_a_node_is_unknown_so_is_the_bill():
     bill = receipt(4, OFFER.model_copy(update={"usd_per_hour": None})).bill
     assert (bill.total_usd, bill.usd_per_1000_images, bill.overhead_usd) == (None, None, None)

@@ -1,5 +1,6 @@
 """Every bill can be computed again from its entries, and what was changed in them is found out."""
 
+import tracemalloc
 from decimal import Decimal
 
 import pytest
@@ -75,6 +76,29 @@ def test_a_line_is_its_quantity_at_its_price():
 def test_tokens_of_an_endpoint_have_a_line_each():
     lines = token_lines(2_000_000, 1000, Decimal("0.15"), None)
     assert [line.usd for line in lines] == [{"tokens": Decimal("0.30")}, None]
+
+
+def test_many_jobs_are_verified_in_the_memory_of_a_few():
+    few, many = peak_of(50), peak_of(500)
+    assert many < few + 256 * 1024
+
+
+def peak_of(jobs: int) -> int:
+    """Bytes at most, while the entries of so many jobs pass by."""
+
+    def stream():
+        for number in range(jobs):
+            node = NodeInterval(f"n{number}", BEGAN, BEGAN + 100)
+            yield from Tenancy(record(f"j{number}"), "c", offer(), BEGAN).entries(
+                [node], BEGAN + 100
+            )
+
+    tracemalloc.start()
+    try:
+        assert list(problems(stream())) == []
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_books_in_a_bucket_are_verified():
