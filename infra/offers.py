@@ -30,6 +30,8 @@ def local_offer(
         usd_per_hour=usd_per_hour,
         granularity_s=1,
         minimum_s=0,
+        boot_billed=True,
+        head_usd_per_hour=Decimal(0),  # this machine runs anyway
         dated=CONFIGURED,
     )
 

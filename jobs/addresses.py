@@ -79,6 +79,14 @@ class JobPaths:
         """What the worker of this epoch reports: when it was ready, why it ended."""
         return self.root / f"attempts/{epoch:05d}.json"
 
+    @property
+    def turns(self) -> Address:
+        return self.root / "turns/"
+
+    def turn_of(self, shard: int, epoch: int, attempt: int) -> Address:
+        """What an attempt at the shard tells of itself until its rows count."""
+        return self.turns / f"{shard:05d}-{epoch:05d}-{attempt:02d}.json"
+
     def inputs_of(self, shard: int) -> Address:
         return self.inputs / f"{shard:05d}.jsonl"
 
@@ -92,9 +100,18 @@ class JobPaths:
     def marker_of(self, shard: int) -> Address:
         return self.markers / f"{shard:05d}.json"
 
+    def wind_down_of(self, epoch: int) -> Address:
+        """While it is there, the worker of this epoch begins no further shard."""
+        return self.root / f"wind-down/{epoch:05d}"
+
     def in_hand_of(self, shard: int) -> Address:
         """Which input a careful attempt at the shard has in hand; else it is not there."""
         return self.root / f"in-hand/{shard:05d}.json"
+
+
+def notices_root(bucket: str) -> Address:
+    """One object for each event that somebody has taken, so that it is not sent again."""
+    return Address(bucket, f"{ROOT}notices/")
 
 
 def jobs_root(bucket: str) -> Address:

@@ -26,12 +26,13 @@ from jobs.errors import (
 )
 from jobs.patience import Patience
 from jobs.store_body import read_body
-from jobs.store_client import Spelling, StoreOptions, make_client
+from jobs.store_client import Requests, Spelling, StoreOptions, make_client
 from jobs.store_errors import translate, upload_error
 
 __all__ = ["Found", "Store", "StoreOptions", "translate"]
 
 T = TypeVar("T")
+PART = 8 * 1024 * 1024  # bytes of a file's part, and of a file that is not cut: boto3's default
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Store:
     ) -> None:
         self.options = options
         self.patience = patience or Patience(connections)
+        self.requests = Requests()
         self._connections = connections
         self._client = make_client(options, connections)
         self._spelling_is_proved = False
@@ -93,8 +95,11 @@ class Store:
 
     def upload(self, address: Address, path: str, kind: str) -> None:
         """Write a local file, in parts when it is large."""
+        size = Path(path).stat().st_size
+        parts = -(-size // PART) + 2 if size > PART else 1
 
         def request() -> None:
+            self.requests.note("upload_file", size, parts)
             more = {"ContentType": kind}
             try:
                 self._client.upload_file(path, address.bucket, address.key, ExtraArgs=more)
@@ -213,9 +218,10 @@ class Store:
             )
             try:  # the body can break off too, and is asked for again then
                 body = read_body(answer["Body"], answer.get("ContentLength", 0))
-                return body, _bare(answer["ETag"])
             except (BotoCoreError, OSError) as error:
                 raise StoreUnavailable(f"{address}: {error}") from error
+            self.requests.received(len(body))
+            return body, _bare(answer["ETag"])
 
         try:
             return self._patiently(request)
@@ -270,7 +276,8 @@ class Store:
         """One try of one request."""
         try:
             call = getattr(self._client, operation)
-            body = arguments.get("Body")
+            body = arguments.get("Body", b"")
+            self.requests.note(operation, _size(body))
             if isinstance(body, Path):
                 with body.open("rb") as file:
                     answer: dict[str, Any] = call(**{**arguments, "Body": file})
@@ -279,6 +286,10 @@ class Store:
             return answer
         except (BotoCoreError, ClientError) as error:
             raise translate(error, what) from error
+
+
+def _size(body: bytes | Path) -> int:
+    return body.stat().st_size if isinstance(body, Path) else len(body)
 
 
 def _bare(etag: str) -> str:

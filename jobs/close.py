@@ -14,8 +14,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from jobs.addresses import Address, JobPaths
-from jobs.bill import share
 from jobs.bucket import Store
+from jobs.cost.shares import share
 from jobs.errors import RowsMissing
 from jobs.fence import Fence
 from jobs.order import Marker
@@ -59,13 +59,13 @@ class Closing:
         for _ in in_order(markers, self._reader().compared):
             pass
 
-    def write(self, work_usd: Decimal, whole: bool = True) -> Totals:
+    def write(self, work_usd: Decimal | None, whole: bool = True) -> Totals:
         """Write `part-*.jsonl` and `results.parquet` of all committed shards, each row priced.
 
-        Rows share `work_usd` by the tokens that were computed for them. `whole`: `RowsMissing`
-        unless every input has exactly one row, and nothing vouches for what was written until
-        then. Not `whole`: the job has failed, and a shard whose rows do not match its marker is
-        left out rather than an error.
+        Rows share `work_usd` by their weight (`jobs.rows`); None is unknown, and so is what each
+        cost. `whole`: `RowsMissing` unless every input has exactly one row, and nothing vouches for
+        what was written until then. Not `whole`: the job has failed, and a shard whose rows do not
+        match its marker is left out rather than an error.
         """
         markers = self.markers()
         if whole:
@@ -79,7 +79,7 @@ class Closing:
         self.fence().write(self.output / "_SUCCESS", json.dumps({"job_id": job_id}).encode())
 
     def _publish(
-        self, markers: Mapping[int, Marker], usd: Mapping[int, Decimal], whole: bool
+        self, markers: Mapping[int, Marker], usd: Mapping[int, Decimal | None], whole: bool
     ) -> Totals:
         fence, tally, reader = self.fence(), Tally(), self._reader()
         self._clear(fence, markers)
@@ -112,18 +112,22 @@ class Closing:
     def _part(self, shard: int) -> Address:
         return self.output / f"part-{shard:05d}.jsonl"
 
-    def _shares(self, usd: Decimal, markers: Mapping[int, Marker]) -> dict[int, Decimal]:
+    def _shares(
+        self, usd: Decimal | None, markers: Mapping[int, Marker]
+    ) -> Mapping[int, Decimal | None]:
         """What the rows of each shard cost together."""
         shards = sorted(markers)
-        weights = [Decimal(self._tokens(markers[shard])) for shard in shards]
+        if usd is None:
+            return dict.fromkeys(shards)
+        weights = [Decimal(self._weight(markers[shard])) for shard in shards]
         if not any(weights):  # nothing was computed: rows cost the same, whatever their shard
             weights = [Decimal(markers[shard].rows) for shard in shards]
         return dict(zip(shards, share(usd, weights), strict=True))
 
-    def _tokens(self, marker: Marker) -> int:
-        if marker.tokens is not None:
-            return marker.tokens
-        return sum(row.tokens for row in self._reader().rows(marker))
+    def _weight(self, marker: Marker) -> int:
+        if marker.weight is not None:
+            return marker.weight
+        return sum(row.weight for row in self._reader().rows(marker))
 
     def _reader(self) -> ShardReader:
         return ShardReader(self.store, self.paths)
@@ -133,11 +137,13 @@ class Closing:
             rows = self._reader().rows(marker)
         except RowsMissing:
             return False
-        return marker.tokens in (None, sum(row.tokens for row in rows))
+        return marker.weight in (None, sum(row.weight for row in rows))
 
 
-def _priced(rows: list[Row], usd: Decimal) -> list[Row]:
-    costs = share(usd, [Decimal(row.tokens) for row in rows])
+def _priced(rows: list[Row], usd: Decimal | None) -> list[Row]:
+    if usd is None:
+        return rows
+    costs = share(usd, [Decimal(row.weight) for row in rows])
     return [
         row.model_copy(update={"cost_usd": cost}) for row, cost in zip(rows, costs, strict=True)
     ]

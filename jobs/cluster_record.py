@@ -25,8 +25,9 @@ class ClusterRecord(BaseModel):
     """`zeroshift/clusters/<cluster>.json`: intent, lease and node intervals.
 
     place    where it stands, in its provider's words: the reaper looks there
-    tenant   the job whose node time runs, since the moment `since`
+    tenant   the job whose node time runs, since the moment `since`, under the claim `epoch`
     idle     why it waits as long as it does for another job; empty until it was idle
+    drain_at   when it began to go down; None: it has not, or ended otherwise
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,6 +47,8 @@ class ClusterRecord(BaseModel):
     tenant: str = ""
     since: float = 0.0
     idle: str = ""
+    epoch: int = 0
+    drain_at: float | None = None
 
     def until(self, now: float) -> float:
         """When the last tenant's node time ended: with its last node, or `now` while one lives."""

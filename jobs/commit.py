@@ -31,9 +31,10 @@ def make_commit(
         errors=sum(row.status == "error" for row in rows),
         file=paths.rows_of_attempt(shard, epoch, attempt).name,
         tokens=sum(row.tokens for row in rows),
+        weight=sum(row.weight for row in rows),
         digest=hashlib.sha256(body).hexdigest(),
         started_at=began,
-        ended_at=time.time(),
+        ended_at=max(began, time.time()),
     )
 
 

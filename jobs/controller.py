@@ -17,6 +17,7 @@ from jobs import presence
 from jobs.abilities import require_fit
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
+from jobs.budget_watch import BudgetKeeper
 from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, MakeCluster
 from jobs.held_job import HeldJob
@@ -53,6 +54,7 @@ class Controller:
         self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
         self._fleet = Fleet(store, settings, self.name, make)
         self._inbox = Inbox(store, settings)
+        self._keeper = BudgetKeeper(store, settings, clock)
         self._lease_s = settings.cluster_lease_s
         self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock, self._lease_s)
         self._suspects = Suspects(self._reaper)
@@ -164,7 +166,7 @@ class Controller:
 
         log.info("%s: claimed", record.job_id)
         job = HeldJob(self._store, paths, record, self._clock)
-        run = JobRun(job, self._settings, self._fleet, self._engine)
+        run = JobRun(job, self._settings, self._fleet, self._engine, keeper=self._keeper)
         with Heartbeat(renew, self._lease_s):
             try:
                 ended = run.run()

@@ -23,6 +23,7 @@ from infra.planner.plan import Plan
 from jobs.bucket import Store
 from jobs.cluster_record import ClusterFile, ClusterRecord, cluster_records
 from jobs.errors import Conflict, ZeroshiftError
+from jobs.estate import settle
 from jobs.intent import intend
 from jobs.offers import snapshot
 from jobs.owed import Owed
@@ -34,7 +35,6 @@ __all__ = ["ClusterRecord", "Fleet", "MakeCluster", "Raised", "cluster_records"]
 
 log = logging.getLogger("zeroshift")
 MakeCluster = Callable[[str, ClusterSpec, Path], Cluster]
-WriteOff = Callable[[ClusterRecord, float], None]
 RETIRE_S, NODES_GONE_S, LEAVE_S = 60.0, 30.0, 30.0
 
 
@@ -62,6 +62,10 @@ class Raised:
     @property
     def record(self) -> ClusterRecord:
         return self.file.record
+
+    def record_now(self) -> ClusterRecord:
+        """The record with the nodes as they are, also where it can't be written any more."""
+        return self.record.model_copy(update={"nodes": tuple(self.cluster.nodes())})
 
     @property
     def sound(self) -> bool:
@@ -105,35 +109,28 @@ class Fleet:
         if account is not None:
             self._owed.write("the bill of a job", partial(account, moment))
 
-    def acquire(
-        self, plan: Plan, now: float, tenant: str = "", write_off: WriteOff | None = None
-    ) -> Raised:
+    def acquire(self, plan: Plan, now: float, tenant: str = "", epoch: int = 0) -> Raised:
         """The warm cluster when it fits `plan`, else a new one, raised from zero, for `tenant`.
 
-        `write_off` accounts for a new cluster until `settle_with` says how, so that what came of a
-        start that failed is billed.
-
-        A job that comes back to the cluster that it was on a moment ago goes on with its node time:
-        nothing is settled in between.
+        Each claim has a tenancy of its own, also where a job comes back to the cluster that it was
+        on a moment ago; but what is known of the cluster then stays known.
         """
         warm = self.current
-        if warm and self._fits(warm, plan, now) and self._adopt(warm, now, tenant):
+        if warm and self._fits(warm, plan, now) and self._adopt(warm, now, tenant, epoch):
             return warm
         self.rest()
-        return self._raise(plan, now, tenant, write_off)
+        return self._raise(plan, now, tenant, epoch)
 
-    def _adopt(self, warm: Raised, now: float, tenant: str) -> bool:
+    def _adopt(self, warm: Raised, now: float, tenant: str, epoch: int) -> bool:
         """Whether the warm cluster is still ours, and now `tenant`'s."""
         comes_back = tenant != "" and warm.record.tenant == tenant
         if not self._update():
             return False
-        warm.waits_since, warm.idle_since = now, None
-        if comes_back:
-            self._settle = None
-            return True
         self._settle_until(now)
-        warm.since, warm.ready_at, warm.driver_died = now, None, False
-        return self._update(tenant=tenant, since=now)
+        warm.since, warm.waits_since, warm.idle_since = now, now, None
+        if not comes_back:
+            warm.ready_at, warm.driver_died = None, False
+        return self._update(tenant=tenant, since=now, epoch=epoch)
 
     def _fits(self, warm: Raised, plan: Plan, now: float) -> bool:
         """A cluster past half of its lifetime might end in the middle of the job."""
@@ -141,16 +138,14 @@ class Fleet:
         same = warm.record.offer == snapshot(plan.offer)
         return same and young and not warm.spoiled and warm.cluster.alive()
 
-    def _raise(self, plan: Plan, now: float, tenant: str, write_off: WriteOff | None) -> Raised:
+    def _raise(self, plan: Plan, now: float, tenant: str, epoch: int) -> Raised:
         settings = self._settings
-        spec, file = intend(self._store, settings, self._owner, plan, now, tenant)
+        spec, file = intend(self._store, settings, self._owner, plan, now, tenant, epoch)
         cluster = self._make(plan.offer.provider, spec, settings.work_dir)
         file.change(place=cluster.place)
         self.current = raised = Raised(
             cluster, file, now, now, log=settings.work_dir / f"{spec.cluster_id}-worker.log"
         )
-        if write_off is not None:
-            self._settle = lambda until: write_off(raised.record, until)
         try:
             cluster.up()
             self._update(state="up")
@@ -227,7 +222,9 @@ class Fleet:
         """Nothing is renewed from here on: long enough to drain, and the switch ends what hangs."""
         last_s = RETIRE_S + NODES_GONE_S + self._settings.cluster_lease_s
         with suppress(ZeroshiftError, ClusterError):
-            if self._update(lease_until=time.time() + last_s) and self.current is not None:
+            now = time.time()
+            ours = self._update(lease_until=now + last_s, drain_at=now)
+            if ours and self.current is not None:
                 self.current.cluster.renew(last_s)
 
     def _write_gone(self, raised: Raised, failed: bool) -> None:
@@ -245,8 +242,11 @@ class Fleet:
 
         def write() -> None:
             ours = raised.file.close(**found)
-            if account is not None:  # a reaper that was first has told until when it bills
-                account(now if ours else raised.record.until(now))
+            until = now if ours else raised.record.until(now)  # a reaper that was first has told
+            if account is not None:
+                account(until)
+            if not left:  # what its jobs did not account for
+                settle(self._store, self._settings.bucket, raised.record, until)
             if not (failed or left or keep_logs):
                 raised.cluster.forget()
                 raised.log.unlink(missing_ok=True)

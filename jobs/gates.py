@@ -7,12 +7,15 @@ Unknown is a refusal, never a pass.
 """
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 
 from infra.catalogue.licences import Licence, find_licence
 from infra.models.spec import ModelSpec
+from jobs.cost.budgets import Purse, period
 from jobs.errors import ManifestError
 from jobs.record import Checked
+from jobs.settings_budgets import Budget
 
 
 def licence_gate(
@@ -66,6 +69,25 @@ def code_gate(spec: ModelSpec, revision: str | None) -> list[Checked]:
             '"revision": "<commit of 40 hexadecimal digits>" in the manifest'
         )
     return [Checked(gate="remote code", what=spec.name, found=f"pinned to {revision}")]
+
+
+def spent_gate(purses: Sequence[tuple[Budget, Purse]], now: float) -> list[Checked]:
+    """What jobs with these labels may still spend; a purse that is used up is a refusal."""
+    for budget, purse in purses:
+        if purse.hard and purse.used_up:
+            again = datetime.fromtimestamp(period(budget.per, now)[1], UTC)
+            raise ManifestError(
+                f"budgets: {purse.spent:.2f} of {purse.usd:f} USD are spent, {purse.name}; "
+                f"allowed: after {again:%Y-%m-%d %H:%M} UTC, or a higher budget in the settings"
+            )
+    return [
+        Checked(
+            gate="budget",
+            what=f"{purse.usd:f} USD, {purse.name}",
+            found=f"{purse.spent:.6f} USD are spent",
+        )
+        for _, purse in purses
+    ]
 
 
 def budget_gate(

@@ -12,12 +12,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from infra.planner.measured import Measured, Sample, measured
 from jobs.addresses import Address, measured_root
-from jobs.bill import Bill
 from jobs.bucket import Found, Store
 from jobs.close import Totals
+from jobs.cost.bill import Bill
 from jobs.errors import ZeroshiftError
 from jobs.record import Record
 
+STARTING, WORKING = ("startup", "model_load"), ("work", "input_wait", "wasted")
 LATEST = 20  # jobs of a model and node that are looked at
 
 
@@ -55,8 +56,8 @@ def remember(
         images=totals.rows,
         tokens=totals.prompt_tokens + totals.output_tokens,
         output_tokens=totals.output_tokens,
-        work_s=float(bill.ran["work"]),
-        startup_s=float(bill.ran["startup"]) / bill.nodes,
+        work_s=float(sum(bill.ran[name] for name in WORKING)),
+        startup_s=float(sum(bill.ran[name] for name in STARTING)) / bill.nodes,
     )
     address = _folder(bucket, record.model) / f"{node}/{record.job_id}.json"
     with suppress(ZeroshiftError):  # the bill must not wait for it
@@ -72,6 +73,16 @@ def recall(store: Store, bucket: str, model: str) -> dict[str, Measured]:
         found[node].append(each)
     known = {node: measured(_latest(store, kept)) for node, kept in found.items()}
     return {node: figures for node, figures in known.items() if figures is not None}
+
+
+def usual_tokens(store: Store, bucket: str, model: str) -> tuple[float, float] | None:
+    """Prompt and output tokens of a picture in the latest jobs of `model`; None: none is known."""
+    samples = _latest(store, list(store.list(_folder(bucket, model))))
+    images = sum(each.images for each in samples)
+    if not images:
+        return None
+    output = sum(each.output_tokens for each in samples)
+    return (sum(each.tokens for each in samples) - output) / images, output / images
 
 
 def _latest(store: Store, kept: list[Found]) -> list[Sample]:

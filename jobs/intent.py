@@ -15,7 +15,13 @@ from jobs.settings import Settings
 
 
 def intend(
-    store: Store, settings: Settings, owner: str, plan: Plan, now: float, tenant: str
+    store: Store,
+    settings: Settings,
+    owner: str,
+    plan: Plan,
+    now: float,
+    tenant: str,
+    epoch: int = 0,
 ) -> tuple[ClusterSpec, ClusterFile]:
     """A new cluster's specification, and its record with a first lease; nothing runs yet."""
     offer, cluster_id = plan.offer, f"zs-{uuid.uuid4().hex[:8]}"
@@ -37,5 +43,6 @@ def intend(
         offer=snapshot(offer),
         tenant=tenant,
         since=now,
+        epoch=epoch,
     )
     return spec, ClusterFile.create(store, settings.bucket, record)

@@ -1,4 +1,7 @@
-"""The limits of one running job: its budget in money and time, and how many rows may fail."""
+"""The limits of one running job: how long it may run, and how many rows may fail.
+
+What it may cost is judged in `jobs.budget_watch`.
+"""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,15 +15,15 @@ ENOUGH_ROWS = 20  # an error rate of fewer rows says little
 
 @dataclass(frozen=True, slots=True)
 class Limits:
+    """`max_usd` is what the job may cost, for `jobs.budget_watch`; None: any amount."""
+
     budget: Budget
     on_error: OnError
     started_at: float
+    max_usd: Decimal | None = None
 
-    def exceeded(self, counts: Counts, cost_usd: Decimal, now: float) -> tuple[State, str] | None:
+    def exceeded(self, counts: Counts, now: float) -> tuple[State, str] | None:
         """The state and reason to stop with, or None."""
-        most = self.budget.max_usd
-        if most is not None and cost_usd > most:
-            return State.OVER_BUDGET, f"cost {cost_usd:f} USD, budget.max_usd is {most:f}"
         longest = self.budget.max_runtime_s
         if longest is not None and now - self.started_at > longest:
             return State.OVER_BUDGET, f"ran longer than budget.max_runtime_s, {longest} s"

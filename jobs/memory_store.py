@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 
 from jobs.bucket import Store, StoreOptions
 from jobs.patience import Patience
+from jobs.store_client import Requests
 
 PAGE = 1000
 
@@ -27,6 +28,7 @@ class MemoryStore(Store):
     ) -> None:
         self.options = StoreOptions()
         self.patience = patience or Patience(32)
+        self.requests = Requests()
         self._client = client or MemoryClient()
         self._spelling_is_proved = False
 

@@ -36,24 +36,29 @@ def own_offer(own: OwnOffer) -> Offer:
     )
 
 
-def snapshot(offer: Offer) -> OfferSnapshot:
-    """What a bill is made with; `UserError` when a part of the price is unknown."""
-    price, step, least = offer.usd_per_hour, offer.granularity_s, offer.minimum_s
-    if price is None or step is None or least is None:
+def snapshot(offer: Offer, spot: bool = False, patient: bool = False) -> OfferSnapshot:
+    """What a bill is made with; `UserError` when the price is unknown.
+
+    spot      at the price of spot capacity
+    patient   the job may wait, which some providers reward
+    """
+    price = offer.spot_usd_per_hour if spot else offer.usd_per_hour
+    if price is None:
+        name = "spot_usd_per_hour" if spot else "usd_per_hour"
         raise UserError(
-            f"hardware.offer: {_unknown(offer)} of {offer.name!r} is unknown, so no bill could be "
-            "made; allowed: an offer with it, or set it under [[offers]] in zeroshift.toml"
+            f"hardware.offer: {name} of {offer.name!r} is unknown, so no bill could be made; "
+            "allowed: an offer with it, or set it under [[offers]] in zeroshift.toml"
         )
     return OfferSnapshot(
         name=offer.name,
         usd_per_hour=price,
-        billing_granularity_s=step,
-        minimum_s=least,
+        billing_granularity_s=offer.granularity_s,
+        minimum_s=offer.minimum_s,
         catalogue_date=offer.dated,
         gpu=offer.gpu,
+        provider=offer.provider,
+        spot=spot,
+        async_discount=offer.async_discount if patient else None,
+        boot_billed=offer.boot_billed,
+        head_usd_per_hour=offer.head_usd_per_hour,
     )
-
-
-def _unknown(offer: Offer) -> str:
-    names = ("usd_per_hour", "granularity_s", "minimum_s")
-    return " and ".join(name for name in names if getattr(offer, name) is None)

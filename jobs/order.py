@@ -60,6 +60,7 @@ class Order(_Noun):
     together        whether all frames of a file stand in one prompt, for one row
     max_pictures    pictures in one prompt; a group with more is that row's error
     limits          bounds on one file
+    written_at      by the controller's clock; beside the store's stamp it tells how clocks differ
     """
 
     version: Literal[1] = 1
@@ -89,6 +90,7 @@ class Order(_Noun):
     limits: PictureLimits = PictureLimits()
     shards: int
     start_s: float = 600.0
+    written_at: float | None = None
 
 
 class PinnedObject(_Noun):
@@ -148,9 +150,14 @@ class Marker(_Noun):
 
     file            name of the rows file; empty in old markers: the shard's number
     digest          sha256 of the rows file
-    tokens          computed for its rows, by which the work's cost is shared; old markers: None
+    tokens          computed for its rows; old markers: None
+    weight          of its rows together, by which the work's cost is shared; old markers: None
     started_at      and `ended_at`: seconds since the epoch by the worker's clock
     grammar_check   what the first sample showed, when this shard was sampled
+    node            where it was worked; empty: not known
+    busy            when at least one of its questions was with the engine; None: not known
+    loading_at      and `ready_at`: when the replica began to load its engine, and had it
+    requests        to the store, by class, and bytes, of the replica since its last marker
     """
 
     version: Literal[1] = 1
@@ -165,6 +172,12 @@ class Marker(_Noun):
     started_at: float
     ended_at: float
     grammar_check: GrammarCheck | None = None
+    weight: int | None = None
+    node: str = ""
+    busy: tuple[tuple[float, float], ...] | None = None
+    loading_at: float | None = None
+    ready_at: float | None = None
+    requests: dict[str, int] = {}
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -172,14 +185,38 @@ class Marker(_Noun):
         return self.epoch, self.attempt
 
 
+class Turn(_Noun):
+    """`turns/00000-00001-01.json`: an attempt at a shard that has not counted, so far.
+
+    It is written when a replica takes the shard up and taken away when its rows are committed; so
+    what stays tells of work whose rows do not count, also of a replica that died.
+
+    busy        as in `Marker`, as `loading_at` and `ready_at`; None: it did not live to tell
+    ended_at    when it failed, or found that another attempt counts
+    """
+
+    version: Literal[1] = 1
+    shard: int
+    epoch: int
+    attempt: int
+    node: str = ""
+    began_at: float
+    ended_at: float | None = None
+    busy: tuple[tuple[float, float], ...] | None = None
+    loading_at: float | None = None
+    ready_at: float | None = None
+
+
 class Attempt(_Noun):
     """`attempts/00001.json`: when the engine was ready and how the worker ended.
 
     preemptions   shards that came back because their node was taken away: no failures of theirs
+    loading_at   when an engine began to load, where the replicas did not tell it themselves
     """
 
     version: Literal[1] = 1
     epoch: int
+    loading_at: float | None = None
     ready_at: float | None = None
     ended_at: float | None = None
     error: str | None = None

@@ -14,7 +14,11 @@ USUAL = PictureLimits()
 
 
 def make_order(
-    record: Record, manifest: Manifest, plan: Plan, limits: PictureLimits = USUAL
+    record: Record,
+    manifest: Manifest,
+    plan: Plan,
+    limits: PictureLimits = USUAL,
+    now: float | None = None,
 ) -> Order:
     task = resolve_task(manifest.task)
     return Order(
@@ -42,6 +46,7 @@ def make_order(
         max_pictures=manifest.pictures_per_prompt,
         limits=limits,
         shards=record.shards,
+        written_at=now,
     )
 
 

@@ -17,7 +17,7 @@ from infra.errors import InfraError
 from infra.models.spec import ModelSpec
 from infra.offers import find_offer
 from infra.planner.ask import ANY, Limits, Request, quote
-from infra.planner.local import REST_S, LocalQuote, quote_local
+from infra.planner.local import LocalQuote, quote_local
 from infra.planner.measured import Measured
 from infra.planner.quote import Quote
 from infra.planner.report import local_to_json, to_json
@@ -30,7 +30,7 @@ from jobs.manifest import Manifest, job_id
 from jobs.offers import offers
 from jobs.pin import addresses_of
 from jobs.planning import AUTO, LOCAL, plan_for, spec_for
-from jobs.policy.costs import LOCAL_START_S
+from jobs.policy.expected import expected_window_s
 from jobs.settings import Settings
 from jobs.tasks import resolve_task
 from jobs.worst_case import default_max_tokens
@@ -128,7 +128,8 @@ def quote_job(facts: Facts, settings: Settings, manifest: Manifest) -> JobQuote:
         work = workload(manifest, facts)
         if node == LOCAL:
             plan = plan_for(manifest, settings)
-            local = quote_local(plan, facts.spec, work, here, _idle_s(settings, here))
+            idle_s = expected_window_s(settings, here.startup_s if here else None)
+            local = quote_local(plan, facts.spec, work, here, idle_s)
             return JobQuote(facts, local=local)
         request = Request(facts.spec, work, manifest.hardware.quantization, facts.known)
         _check_rented(manifest)
@@ -136,13 +137,6 @@ def quote_job(facts: Facts, settings: Settings, manifest: Manifest) -> JobQuote:
         return JobQuote(facts, rented=quote(request, _limits(manifest), wanted, date.today()))
     except InfraError as error:
         raise ManifestError(str(error)) from error
-
-
-def _idle_s(settings: Settings, known: Measured | None) -> float:
-    """The idle window as a quote counts it: break-even's, where the rule is to decide."""
-    if settings.idle_window_s != "auto":
-        return settings.idle_window_s
-    return (LOCAL_START_S if known is None else known.startup_s) + REST_S.expected
 
 
 def cheaper(facts: Facts, settings: Settings, manifest: Manifest) -> list[tuple[str, Decimal]]:

@@ -12,14 +12,15 @@ import random
 import time
 import uuid
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
+from jobs.cost.money import Plain
 from jobs.errors import Conflict, StoreUnavailable
-from jobs.money import Plain
 from jobs.states import State, check_move
 
 ATTEMPTS = 20
@@ -32,17 +33,35 @@ class _Noun(BaseModel):
 
 
 class OfferSnapshot(_Noun):
-    """The price that the bill is made with, as it stood when the job was planned.
+    """The price and the meter that the bill is made with, as they stood when the job was planned.
 
-    gpu   kind of its GPUs; None: it has none
+    usd_per_hour    of one node, spot's where `spot`; None: unknown, and so is every amount
+    billing_granularity_s   None: unknown, billed as an hour
+    gpu             kind of its GPUs; None: it has none
+    async_discount  share off the price, where the job was allowed to wait for it
+    boot_billed     False: the meter starts when the node joins; None: unknown, from its launch
+    head_usd_per_hour   of the head; None: unknown
     """
 
     name: str
-    usd_per_hour: Plain
-    billing_granularity_s: int
-    minimum_s: int
+    usd_per_hour: Plain | None
+    billing_granularity_s: int | None
+    minimum_s: int | None
     catalogue_date: str
     gpu: str | None = None
+    provider: str = ""
+    spot: bool = False
+    async_discount: Plain | None = None
+    boot_billed: bool | None = None
+    head_usd_per_hour: Plain | None = None
+    currency: Literal["USD"] = "USD"
+
+    @property
+    def rate(self) -> Decimal | None:
+        """USD for an hour of one node, after the discount."""
+        if self.usd_per_hour is None:
+            return None
+        return self.usd_per_hour * (1 - (self.async_discount or Decimal(0)))
 
 
 class Checked(_Noun):
@@ -63,6 +82,7 @@ class Record(_Noun):
     """`zeroshift/jobs/<job>/record.json`; times are seconds since the epoch.
 
     writes        ids of its latest changes, the newest last
+    max_usd       the budget that it was resumed with; None: the manifest's
     preemptions   times that it gave shards back because a node was taken away after notice
     refused       offers that had no node to give, of those that are tried one after the other
     no_capacity_since   when none had any, for the first time since an engine answered; 0: never
@@ -97,6 +117,7 @@ class Record(_Noun):
     no_capacity_since: float = 0.0
     no_capacity_waits: int = 0
     hold_until: float = 0.0
+    max_usd: Plain | None = None
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
         """This record in another state; `IllegalMove` when the table does not allow it."""

@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticSerializationError
 
+from jobs.cost.money import Plain
 from jobs.errors import PermanentError
-from jobs.money import Plain
 from jobs.problems import one_line, problems_of
 
 # Line ends to many readers though not to JSON, which lets them stand raw in a string.
@@ -124,8 +124,14 @@ class Row(_Noun):
 
     @property
     def tokens(self) -> int:
-        """Computed for it, read and written: what its share of the work's cost goes by."""
+        """Computed for it, read and written."""
         return self.usage.prompt_tokens + self.usage.output_tokens if self.usage else 0
+
+    @property
+    def weight(self) -> int:
+        """What its share of the work's cost goes by: its tokens, those of pictures twice, since
+        the encoder computes each before the language model reads it."""
+        return self.tokens + (self.usage.image_tokens if self.usage else 0)
 
     def to_line(self) -> str:
         """Compact JSON without a line end of any kind."""

@@ -8,19 +8,24 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 from typing import NoReturn
 
 from infra.clusters.base import WorkerProcess
 from infra.errors import ClusterError, NoCapacity
 from infra.planner.plan import Plan
-from jobs.account import Tenancy, write_ledger, write_receipt
 from jobs.addresses import Address
+from jobs.budget_watch import BudgetKeeper
 from jobs.close import Closing, Totals
-from jobs.cluster_record import ClusterRecord
+from jobs.cost.account import Tenancy, earlier_entries
+from jobs.cost.bill import bill_of
+from jobs.cost.books import amend, settle_tenancy, write_receipt
 from jobs.disk import disk_fault
-from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
+from jobs.errors import Conflict, JobFailed, TemporaryError, ZeroshiftError
+from jobs.estate import settle
 from jobs.fleet import Fleet, Raised
 from jobs.held_job import HeldJob
 from jobs.history import remember
@@ -35,11 +40,12 @@ from jobs.queue import dequeue
 from jobs.reachable import check_reachable
 from jobs.record import Counts, Record
 from jobs.residency import residency_gate
+from jobs.resume import budget_of
 from jobs.setbacks import HANDED_BACK, DriverDied, Preempted, Setback, notice_s
 from jobs.settings import Settings
 from jobs.states import State
 from jobs.submission import load_manifest
-from jobs.watching import Stopped, Watch
+from jobs.watching import Stopped, Watch, check_wanted
 from jobs.way_back import WayBack
 
 
@@ -57,6 +63,7 @@ class JobRun:
     engine: str = "vllm"
     watch: Watch | None = None
     pause: Callable[[float], object] = time.sleep
+    keeper: BudgetKeeper | None = None
     offers_left: int = 1
 
     def __post_init__(self) -> None:
@@ -72,10 +79,11 @@ class JobRun:
 
         `StoreUnavailable` leaves the job as it is: it is claimed again when the store is back.
         """
+        self.store.requests.take()  # from here on they are this job's
         try:
             self.flow()
         except TemporaryError:  # lost to another, or the store is away: nothing can be written now
-            self.write_off_later()
+            self.write_off_as_told()
             raise
         finally:
             self.fleet.release(self.clock(), keep_logs=self.record.state is State.FAILED)
@@ -104,7 +112,7 @@ class JobRun:
         except OSError as fault:  # of the work folder, or of the table before it is uploaded
             self.way_back.set_back(disk_fault(fault, self.settings.work_dir))
         except KeyboardInterrupt:
-            self.way_back.hand_back()
+            self.way_back.hand_back(setback=False)
             raise
 
     def can_go_on(self) -> bool:
@@ -115,29 +123,29 @@ class JobRun:
         raised.driver_died = True
         return True
 
-    def write_off_later(self) -> None:
-        """Let the node time go into the ledger, unless the job comes back to this cluster.
-
-        The job's receipt will tell of its last cluster alone.
-        """
+    def write_off_later(self, setback: bool = False) -> None:
+        """Let the node time go into the ledger when it ends, as a tenancy of its own."""
         if self.watch is not None:
-            tenancy, raised = self.watch.tenancy(), self.watch.raised
-            self.fleet.settle_with(partial(self.write_off, tenancy, raised))
+            self.watch.look()
+            tenancy = self.watch.tenancy(self.clock(), setback)
+            self.fleet.settle_with(partial(self.write_off, tenancy, self.watch.raised))
 
-    def write_off_start(self, cluster: ClusterRecord, until: float) -> None:
-        record = self.record.model_copy(update={"offer": cluster.offer})
-        tenancy = Tenancy(record, cluster.since)
-        write_ledger(self.store, self.settings.bucket, tenancy, cluster, until)
+    def write_off_as_told(self) -> None:
+        """The same by what the bucket tells when the time has ended: now it may not answer."""
+        if self.watch is not None:
+            raised, bucket = self.watch.raised, self.settings.bucket
+            self.fleet.settle_with(lambda until: settle(self.store, bucket, raised.record, until))
 
     def write_off(self, tenancy: Tenancy, raised: Raised, until: float) -> None:
-        write_ledger(self.store, self.settings.bucket, tenancy, raised.record, until)
+        bucket, cluster = self.settings.bucket, raised.record
+        settle_tenancy(self.store, bucket, tenancy, cluster, until)
+        amend(self.store, bucket, tenancy.record.job_id, cluster, until)
 
     def plan(self) -> tuple[Manifest, Plan]:
         """Pin the inputs and plan; what was written by an earlier epoch is kept."""
         self.job.move(State.PLANNING)
-        if self.record.cancel_requested:
-            raise Stopped(State.CANCELLED, "cancelled by the user")
         manifest = load_manifest(self.store, self.paths)
+        check_wanted(self.record, budget_of(self.record, manifest), self.keeper)
         plan = self.next_plan(manifest)
         self.check_residency(manifest, plan)
         if self.record.shards == 0:
@@ -148,7 +156,7 @@ class JobRun:
             self.job.change(counts=Counts(total=total), shards=shards)
         check_reachable(self.store, self.paths, self.record.shards, self.settings.max_denied)
         limits = PictureLimits(**self.settings.pictures.model_dump())
-        order = make_order(self.record, manifest, plan, limits)
+        order = make_order(self.record, manifest, plan, limits, self.clock())
         self.store.write(self.paths.order, order.model_dump_json(indent=1).encode())
         return manifest, plan
 
@@ -169,15 +177,24 @@ class JobRun:
     def raise_cluster(self, plan: Plan) -> Watch:
         self.job.move(State.PROVISIONING)
         self.job.change(offer=snapshot(plan.offer))
-        raised = self.fleet.acquire(plan, self.clock(), self.record.job_id, self.write_off_start)
-        self.watch = Watch(self.job, self.fleet, raised, self.settings.stall_s)
+        raised = self.fleet.acquire(plan, self.clock(), self.record.job_id, self.job.epoch)
+        self.watch = Watch(
+            self.job,
+            self.fleet,
+            raised,
+            self.settings.stall_s,
+            prices=self.settings.prices,
+            earlier=earlier_entries(self.store, self.settings.bucket, self.record, self.clock()),
+            keeper=self.keeper,
+        )
         self.job.change(cluster_id=raised.cluster.cluster_id)
         return self.watch
 
     def work(self, manifest: Manifest, watch: Watch) -> None:
         """Drive the shards and watch: progress, cancellation, budget, error rate."""
         self.job.move(State.RUNNING)
-        limits = Limits(manifest.budget, manifest.on_error, self.clock())
+        most = budget_of(self.record, manifest)
+        limits = Limits(manifest.budget, manifest.on_error, self.clock(), most)
         environment = {"ZEROSHIFT_STORE": json.dumps(self.store.options.to_dict())}
         arguments = ["work", str(self.paths.root), "--epoch", str(self.job.epoch)]
         raised = watch.raised
@@ -191,6 +208,8 @@ class JobRun:
         finally:
             raised.cluster.stop(process)
         status, error = process.poll(), self.job.attempt().error
+        if watch.winding_down and not watch.all_committed:
+            raise Stopped(State.OVER_BUDGET, watch.winding_down)
         if status == HANDED_BACK:
             self.sit_out()
         if status != 0 and error is None:
@@ -242,30 +261,39 @@ class JobRun:
 
     def publish(self, watch: Watch, state: State, reason: str) -> None:
         """Write rows and a receipt with the bill so far, then enter the end state."""
-        now, raised = self.clock(), watch.raised
-        tenancy = watch.tenancy(watch.done_at() or now)
-        bill = tenancy.bill(raised.cluster.nodes(), now)
-        closing = self.closing()
-        totals = closing.write(bill.costs["work"], whole=state.succeeded)
-        tenancy = replace(tenancy, record=self.record.moved(state, now, reason))
         self.fleet.write_nodes()
-        write_receipt(closing.fence(), tenancy, totals, raised.record, bill, final=False)
+        now, cluster = self.clock(), watch.raised.record_now()
+        tenancy = watch.tenancy(None if state.succeeded else now)
+        entries = [*watch.earlier, *tenancy.on(cluster, now)]
+        rows_usd, closing = bill_of(entries).work_usd, self.closing()
+        totals = closing.write(rows_usd, whole=state.succeeded)
+        rows_usd = rows_usd if totals.rows else Decimal(0)
+        record = self.record.moved(state, now, reason)
+        bill = write_receipt(closing.fence(), record, totals, entries, rows_usd, cluster, False)
         if state.succeeded:
             closing.succeed(self.record.job_id)
         self.job.change(cost_usd=bill.usd)
         self.job.move(state, reason)
         dequeue(self.store, self.settings.bucket, self.record.job_id)
-        self.fleet.settle_with(partial(self.account, tenancy, totals, raised))
+        tenancy = replace(tenancy, record=record)
+        self.fleet.settle_with(partial(self.account, tenancy, totals, rows_usd, watch.raised))
 
     def closing(self) -> Closing:
         output = Address.parse(self.record.output)
         return Closing(self.store, self.paths, output, self.record.shards, self.job.change)
 
-    def account(self, tenancy: Tenancy, totals: Totals, raised: Raised, until: float) -> None:
+    def account(
+        self,
+        tenancy: Tenancy,
+        totals: Totals,
+        rows_usd: Decimal | None,
+        raised: Raised,
+        until: float,
+    ) -> None:
         """The final bill, when the cluster is gone or another job has begun on it."""
-        cluster = raised.record
-        bill = tenancy.bill(cluster.nodes, until)
-        write_receipt(self.store, tenancy, totals, cluster, bill, final=True)
-        write_ledger(self.store, self.settings.bucket, tenancy, cluster, until)
-        remember(self.store, self.settings.bucket, tenancy.record, totals, bill, until)
-        self.job.change(cost_usd=bill.usd)
+        bucket, cluster, record = self.settings.bucket, raised.record, tenancy.record
+        entries = settle_tenancy(self.store, bucket, tenancy, cluster, until)
+        bill = write_receipt(self.store, record, totals, entries, rows_usd, cluster, True)
+        remember(self.store, bucket, record, totals, bill, until)
+        with suppress(Conflict):  # resumed meanwhile: it is another claim's to tell
+            self.job.change(cost_usd=bill.usd)

@@ -17,7 +17,8 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from jobs.errors import SettingsError
 from jobs.problems import Problem, one_line, problems_of
-from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, example
+from jobs.settings_budgets import Budgets
+from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, Prices, example
 from jobs.settings_sources import (
     DELIMITER,
     FILE,
@@ -157,9 +158,16 @@ class Settings(BaseSettings):
         "[[offers]] at the end of this file: provider, instance, gpu, gpus, regions, eu, "
         "usd_per_hour, granularity_s, minimum_s and more (docs/catalogue.md).",
     )
+    budgets: Budgets = Field(
+        default=(),
+        description="What may be spent in a month, a day or an hour, by all jobs or by those with "
+        "a label, better written as tables [[budgets]] at the end of this file: usd, per, label, "
+        "kind, webhook (docs/cost-commands.md).",
+    )
     inbox: Inbox = Field(default=Inbox(), description="")
     pictures: Pictures = Field(default=Pictures(), description="")
     local: LocalOffer = Field(default=LocalOffer(), description="")
+    prices: Prices = Field(default=Prices(), description="")
 
     @classmethod
     def settings_customise_sources(

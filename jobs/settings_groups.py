@@ -126,6 +126,23 @@ class LocalOffer(Group):
     )
 
 
+def _price(what: str, usual: str) -> Any:
+    said = f"USD for {what}. Not set: unknown."
+    return Field(default=None, ge=0, le=10**6, description=said, json_schema_extra=example(usual))
+
+
+class Prices(Group):
+    """What the store costs. Not set is unknown: the bill says how much it was, and not what it
+    cost; nothing is guessed, since prices differ by store, class and region. 0 says it is free."""
+
+    usd_per_1000_reads: Decimal | None = _price("1,000 requests that read an object", "0.0004")
+    usd_per_1000_writes: Decimal | None = _price("1,000 requests that write or list", "0.005")
+    usd_per_gb_month: Decimal | None = _price("a GB that is kept for a month", "0.023")
+    egress_usd_per_gb: Decimal | None = _price(
+        "a GB that a job reads, when it leaves the store", "0.09"
+    )
+
+
 def _known_gpu(name: str) -> str:
     try:
         return find_gpu(name).name
@@ -199,6 +216,18 @@ class OwnOffer(Group):
     )
     egress_usd_per_gb: Decimal | None = Field(
         default=None, ge=0, le=10**6, description="USD for a GB that leaves the provider's network."
+    )
+    boot_billed: bool | None = Field(
+        default=None,
+        description="Whether a node is billed while it boots. Not set: unknown, so it is counted "
+        "from its launch, which is never lower than the bill.",
+        json_schema_extra=example(False),
+    )
+    head_usd_per_hour: Decimal | None = Field(
+        default=None,
+        ge=0,
+        le=10**6,
+        description="USD for an hour of the cluster's head. Not set: unknown.",
     )
     cpus: Count | None = Field(default=None, description="CPUs of one node.")
     max_nodes: int = Field(

@@ -19,13 +19,22 @@ class State(StrEnum):
 
     @property
     def ended(self) -> bool:
-        return not MOVES[self]
+        return self in _ENDED
 
     @property
     def succeeded(self) -> bool:
         return self in (State.COMPLETED, State.COMPLETED_WITH_ERRORS)
 
 
+_ENDED = frozenset(
+    {
+        State.COMPLETED,
+        State.COMPLETED_WITH_ERRORS,
+        State.FAILED,
+        State.CANCELLED,
+        State.OVER_BUDGET,
+    }
+)
 _STOPS = frozenset({State.FAILED, State.CANCELLED, State.OVER_BUDGET})
 
 # A controller that is stopped hands its job back to the queue. A successor that takes over a dead
@@ -41,7 +50,8 @@ MOVES: dict[State, frozenset[State]] = {
     State.COMPLETED_WITH_ERRORS: frozenset(),
     State.FAILED: frozenset(),
     State.CANCELLED: frozenset(),
-    State.OVER_BUDGET: frozenset(),
+    # With a higher budget it goes on from its committed shards, when somebody says so.
+    State.OVER_BUDGET: frozenset({State.QUEUED}),
 }
 
 

@@ -1,5 +1,7 @@
 """How to reach a store: the options, and botocore's client made from them."""
 
+import threading
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -16,6 +18,38 @@ LOADER = create_loader()
 
 
 Spelling = Literal["bare", "quoted"]
+READS = {"get_object", "head_object", "head_bucket"}  # the cheaper class of requests
+
+
+class Requests:
+    """Counts requests to a store, each try of one, and bytes; safe to share between threads.
+
+    `reads`, and `writes`, which are also listings; deleting is free. `received` and `sent` are
+    bytes of objects.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+
+    def note(self, operation: str, sent: int = 0, times: int = 1) -> None:
+        """One request more, with so many bytes."""
+        if operation != "delete_object":
+            self._add("reads" if operation in READS else "writes", times)
+        self._add("sent", sent)
+
+    def received(self, size: int) -> None:
+        self._add("received", size)
+
+    def take(self) -> dict[str, int]:
+        """What was counted since this was last called."""
+        with self._lock:
+            counted, self._counts = dict(+self._counts), Counter()
+        return counted
+
+    def _add(self, name: str, amount: int) -> None:
+        with self._lock:
+            self._counts[name] += amount
 
 
 @dataclass(frozen=True, slots=True)

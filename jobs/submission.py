@@ -10,8 +10,9 @@ from functools import partial
 from infra.catalogue.offers import Offer
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
+from jobs.cost.purses import Purses
 from jobs.errors import ManifestError, NotFound, PermanentError
-from jobs.gates import budget_gate, code_gate, engine_gate, licence_gate
+from jobs.gates import budget_gate, code_gate, engine_gate, licence_gate, spent_gate
 from jobs.manifest import Manifest, default_output, job_id, parse_manifest
 from jobs.pin import is_picture
 from jobs.planning import passed_over, plan_for, plans_for, spec_for
@@ -129,6 +130,9 @@ def pass_gates(
     if facts is not None and quoted is not None:
         changes = partial(cheaper, facts, settings, manifest)
         checked += budget_gate(budget, quoted.usd, changes)
+    if settings.budgets:
+        purses = Purses(store, settings.bucket, settings.budgets, time.time)
+        checked += spent_gate(purses.of(manifest.labels), time.time())
     return tuple(checked)
 
 

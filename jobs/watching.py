@@ -4,17 +4,25 @@ Part of the sixth step of a job's life. It reads commit markers and the worker's
 progress into the record, and starts and ends nothing itself.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
-from jobs.account import Tenancy
+from jobs.budget_watch import BudgetKeeper, Seen, living, shard_seconds
 from jobs.close import read_markers
 from jobs.commonest import commonest
+from jobs.cost.account import Tenancy, running_usd
+from jobs.cost.bill import bill_of
+from jobs.cost.budgets import Verdict
+from jobs.cost.entry import Entry
+from jobs.cost.told import Ending, read_told
 from jobs.fleet import Fleet, Raised
 from jobs.held_job import HeldJob
 from jobs.limits import Limits
 from jobs.order import Marker
-from jobs.record import Counts
+from jobs.record import Counts, Record
 from jobs.setbacks import Setback
+from jobs.settings_groups import Prices
 from jobs.stall import check_stall
 from jobs.states import State
 
@@ -27,11 +35,23 @@ class Stopped(Exception):
         self.state, self.reason = state, reason
 
 
+def check_wanted(record: Record, max_usd: Decimal | None, keeper: BudgetKeeper | None) -> None:
+    """Before a cluster is paid for: `Stopped` when the job was cancelled, or has no money left."""
+    if record.cancel_requested:
+        raise Stopped(State.CANCELLED, "cancelled by the user")
+    empty = keeper.empty(record, max_usd) if keeper is not None else None
+    if empty is not None:
+        raise Stopped(State.OVER_BUDGET, empty)
+
+
 @dataclass
 class Watch:
     """The watch over one job on one cluster; `markers` are the shards committed so far.
 
     stall_s   seconds without a commit that count as a stall
+    prices    of the store
+    earlier   what the ledger has of the job's earlier claims
+    winding_down   why no further shard is begun; empty while there is no reason
     """
 
     job: HeldJob
@@ -39,6 +59,10 @@ class Watch:
     raised: Raised
     stall_s: float
     markers: dict[int, Marker] = field(default_factory=dict)
+    prices: Prices = field(default_factory=Prices)
+    earlier: Sequence[Entry] = ()
+    keeper: BudgetKeeper | None = None
+    winding_down: str = ""
 
     def observe(self, limits: Limits) -> None:
         """Write progress into the record; `Stopped` when the job must not go on."""
@@ -48,14 +72,14 @@ class Watch:
             done=sum(marker.rows for marker in self.markers.values()),
             errors=sum(marker.errors for marker in self.markers.values()),
         )
-        now = self.job.clock()
-        cost = self.tenancy().bill(self.raised.cluster.nodes(), now).usd
+        cost = self.cost_so_far()
         self.job.change(counts=counts, cost_usd=cost, **self._has_capacity())
         if self.job.record.cancel_requested:
             raise Stopped(State.CANCELLED, "cancelled by the user")
-        stop = limits.exceeded(counts, cost, self.job.clock())
+        stop = limits.exceeded(counts, self.job.clock())
         if stop is not None:
             raise Stopped(stop[0], self._explained(*stop))
+        self._hold_to_budgets(cost, limits.max_usd)
         self._check_cluster()
 
     def _has_capacity(self) -> dict[str, object]:
@@ -72,12 +96,51 @@ class Watch:
         """When the last row was written; None: there is none."""
         return max((marker.ended_at for marker in self.markers.values()), default=None)
 
-    def tenancy(self, done_at: float | None = None) -> Tenancy:
-        """The job's time on its cluster so far; its first driver there was the one that waited."""
-        raised = self.raised
-        if raised.ready_at is None:
-            raised.ready_at = self.job.attempt().ready_at
-        return Tenancy(self.job.record, raised.since, raised.ready_at, done_at)
+    def cost_so_far(self) -> Decimal | None:
+        """USD of all the job's claims; None: a price is unknown."""
+        raised, before = self.raised, bill_of(self.earlier).usd
+        nodes, now = raised.cluster.nodes(), self.job.clock()
+        here = running_usd(nodes, raised.record.offer, raised.since, now)
+        return None if here is None or before is None else before + here
+
+    def tenancy(self, done_at: float | None = None, setback: bool = False) -> Tenancy:
+        """The job's time on its cluster; `done_at` None: it was done with its last row."""
+        job, raised = self.job, self.raised
+        return Tenancy(
+            job.record,
+            raised.cluster.cluster_id,
+            raised.record.offer,
+            raised.since,
+            read_told(job.store, job.paths, job.epoch, self.markers),
+            Ending(done_at),
+            job.store.requests.take(),
+            self.prices,
+            setback,
+        )
+
+    @property
+    def all_committed(self) -> bool:
+        return len(self.markers) >= self.job.record.shards
+
+    def _hold_to_budgets(self, cost: Decimal | None, max_usd: Decimal | None) -> None:
+        """Wind down while there is money for what is in flight, stop when there is none.
+
+        A cost that is unknown is held to no budget, and a job whose work is done is not stopped.
+        """
+        before = bill_of(self.earlier).usd
+        if self.keeper is None or cost is None or before is None or self.all_committed:
+            return
+        raised, now = self.raised, self.job.clock()
+        here = [each for each in self.markers.values() if each.epoch == self.job.epoch]
+        shard_s, nodes = shard_seconds(here, raised.ready_at, now), living(raised.cluster.nodes())
+        offer, record = raised.record.offer, self.job.record
+        seen = Seen(record, cost, before, raised.since, offer, nodes, shard_s)
+        found = self.keeper.judge(seen, max_usd)
+        if found.verdict is Verdict.STOP:
+            raise Stopped(State.OVER_BUDGET, found.reason)
+        if found.verdict is Verdict.WIND_DOWN and not self.winding_down:
+            self.winding_down = found.reason
+            self.job.store.write(self.job.paths.wind_down_of(self.job.epoch), b"")
 
     def _explained(self, state: State, reason: str) -> str:
         """A hopeless job's reason, with what went wrong most."""
@@ -91,6 +154,8 @@ class Watch:
         if not self.raised.cluster.alive():
             raise Setback(self.raised.cluster.end_reason() or "the head of the cluster ended")
         ready_at = self.job.attempt().ready_at
+        if self.raised.ready_at is None:
+            self.raised.ready_at = ready_at
         self.fleet.check_start(ready_at, self.job.clock())
         if ready_at is not None:
             self._check_stall(ready_at)

@@ -15,13 +15,14 @@ from jobs.states import State
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """`end` ends the job instead, `write_off_later` sees to the node time that it had."""
+    """`end` ends the job instead; `write_off_later` sees to the node time that it had, which was in
+    vain after a setback."""
 
     job: HeldJob
     settings: Settings
     fleet: Fleet
     end: Callable[[State, str], None]
-    write_off_later: Callable[[], None]
+    write_off_later: Callable[[bool], None]
 
     def set_back(self, reason: str, goes_on: bool = False) -> None:
         """Back to the queue after a fault of infrastructure; the end, when there were too many.
@@ -67,12 +68,14 @@ class WayBack:
 
         The epoch is what keeps late writes of the driver that ended apart from the next one's.
         """
-        self.write_off_later()
+        self.write_off_later(True)
         self.job.move(State.QUEUED, reason)
         self.job.change(**changes)
 
-    def hand_back(self, reason: str = "handed back", **changes: object) -> None:
+    def hand_back(
+        self, reason: str = "handed back", setback: bool = True, **changes: object
+    ) -> None:
         """Give the claim up: whoever claims the job next goes on from its committed shards."""
-        self.write_off_later()
+        self.write_off_later(setback)
         self.job.move(State.QUEUED, reason)
         self.job.change(owner="", lease_until=0.0, **changes)

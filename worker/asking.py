@@ -13,6 +13,7 @@ from typing import Any
 from jobs.order import AnswerFormat, Order
 from jobs.rows import Boxes, ImageFacts, Usage
 from worker.boxes import BoxMap, bounded
+from worker.busy import Busy
 from worker.check import check_answer
 from worker.confidence import confidence
 from worker.engines.base import Answer, Engine, Question
@@ -64,11 +65,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Asks the question of one order."""
+    """Asks the question of one order; `busy` notes when the engine has it."""
 
     engine: Engine
     family: Family
     order: Order
+    busy: Busy = field(default_factory=Busy)
 
     @property
     def spelled(self) -> AnswerFormat:
@@ -131,11 +133,16 @@ class Asker:
         return limit - text - seen
 
     async def _try(self, question: Question, facts: Sequence[ImageFacts], tries: Tries) -> Outcome:
-        answer = await put(self.engine, question)
+        answer = await self.put(question)
         tries.answers.append(answer)
         outcome = self.check(answer, facts)
         tries.is_answered = True
         return outcome
+
+    async def put(self, question: Question) -> Answer:
+        """The raw answer to just this question; `AskError` when the engine does not take it."""
+        with self.busy.asking():
+            return await put(self.engine, question)
 
     def check(self, answer: Answer, facts: Sequence[ImageFacts]) -> Outcome:
         """The outcome of a raw answer; `CheckError` when it is wrong."""

@@ -20,6 +20,7 @@ from jobs.bucket import Store
 from jobs.order import Attempt, Order
 from worker.errors import HandedBack, NodeLeaving, ShardFailed
 from worker.hand_back import HandBack
+from worker.wind_down import WindDown
 
 SHARD_ATTEMPTS = 4  # an infrastructure budget: no picture's attempt is counted here
 CAREFUL_AFTER = 2  # failures of a shard, which may have been of something else than a picture
@@ -47,9 +48,8 @@ class Driver:
     preemptions: int = 0
 
     def run(self) -> None:
-        """Work every shard that has no marker; `ShardFailed` when one can't be worked.
-
-        `HandedBack` when notice was given and shards are left.
+        """Work every shard that has no marker, unless told to wind down; `ShardFailed` when one
+        can't be worked, `HandedBack` when notice was given and shards are left.
         """
         self.hand_back.gentle = True
         waiting, flying = deque(self.open_shards()), dict[Any, int]()
@@ -58,14 +58,15 @@ class Driver:
         finally:
             for response in flying:
                 response.cancel()
-        if waiting or flying:
+        if self.hand_back.given and (waiting or flying):
             raise HandedBack(f"{len(waiting) + len(flying)} shards are left")
 
     def _work(self, waiting: deque[int], flying: dict[Any, int]) -> None:
         """Until nothing is left, or nothing more may be handed out or waited for."""
         limit, notice = self.order.replicas * self.order.in_flight, self.hand_back
-        while flying or (waiting and not notice.given):
-            while waiting and len(flying) < limit and not notice.given:
+        wind_down = WindDown(self.store, self.paths.wind_down_of(self.epoch))
+        while flying or (waiting and not notice.given and not wind_down.told):
+            while waiting and len(flying) < limit and not notice.given and not wind_down.told:
                 shard = waiting.popleft()
                 flying[self._hand_out(shard)] = shard
             done = [each for each in flying if _is_done(each)]

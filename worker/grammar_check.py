@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.order import GrammarCheck
 from jobs.strict_json import load_strict
-from worker.asking import Asker, put
+from worker.asking import Asker
 from worker.check import unfenced
 from worker.confidence import is_choice
 from worker.engines.base import Question
@@ -32,7 +32,7 @@ class Comparison:
         name = f"{question.request_id}/free"
         free = replace(question, request_id=name, answer_schema=None, probabilities=False)
         try:
-            answer = await put(asker.engine, free)
+            answer = await asker.put(free)
         except AskError:
             return
         self.add(forced, answer.text, asker.order.answer_schema)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from jobs.bucket import Store
@@ -11,6 +11,7 @@ from jobs.order import Order, PinnedInput, PinnedObject
 from jobs.rows import Row, RowError
 from jobs.spool import Spool
 from worker.asking import Asker, Outcome, Tries
+from worker.busy import Busy
 from worker.engines.base import Engine
 from worker.errors import WorkerError
 from worker.families import Family
@@ -29,6 +30,9 @@ class Tools:
     slots      bounds the inputs in flight
     decoders   processes that decode; without them it is done here, where a crash is everybody's
     spool      keeps rows that the store does not take; without it they are lost with the attempt
+    loading_at   and `ready_at`: when the replica began to load its engine, and had it
+    committing   held while rows and marker are written: a replica that dies leaves at most one
+                 shard that was worked to the end and does not count
     """
 
     store: Store
@@ -39,6 +43,9 @@ class Tools:
     slots: asyncio.Semaphore | None = None
     decoders: Decoders | None = None
     spool: Spool | None = None
+    loading_at: float | None = None
+    ready_at: float | None = None
+    committing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def in_thread(self, call: Callable[..., T], *arguments: object) -> T:
         loop = asyncio.get_running_loop()
@@ -56,6 +63,7 @@ class InputRun:
     turn: str
     attempt: int
     comparison: Comparison | None = None
+    busy: Busy = field(default_factory=Busy)
 
     async def rows(self) -> list[Row]:
         """One row, or one for each frame; never none, and never an exception of a picture's."""
@@ -120,7 +128,7 @@ class InputRun:
         if isinstance(frame, Unprepared):
             return self._failed(frame.error, clock, [], tries, frame=frame.frame)
         try:
-            asker = Asker(self.tools.engine, self.tools.family, self.order)
+            asker = Asker(self.tools.engine, self.tools.family, self.order, self.busy)
             name = f"{self.place}.{frame[0].frame}/{self.turn}"
             outcome = await asker.ask(name, frame, self.pinned.fields, tries)
             if self.comparison is not None:

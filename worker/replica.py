@@ -19,6 +19,8 @@ from worker.engines import make_engine
 from worker.engines.base import Engine, EngineOptions
 from worker.engines.lasting import LastingEngine
 from worker.families import load_family
+from worker.hands import Hands
+from worker.moments import moment
 from worker.notice import of_this_node
 from worker.pictures import Decoders, Limits
 from worker.shard import ShardRun, Tools
@@ -38,17 +40,20 @@ class Replica:
     async def __init__(  # type: ignore[misc]  # Ray Serve awaits it: ready means loaded
         self, engine: str, model: str, settings: dict[str, Any], cpus: int, store: dict[str, Any]
     ) -> None:
+        self._loading_at = moment()
         os.environ["OMP_NUM_THREADS"] = str(cpus)
         self._store = Store(StoreOptions(**store), connections=2 * THREADS)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="shard")
         self._decoders = Decoders(cpus)
         # Credentials that a process was started with may run out: a new client looks again.
         self._spool = Spool(SPOOL, fresh=lambda: Store(StoreOptions(**store)))
+        self._committing, self._hands = asyncio.Lock(), Hands()
         self._slots = asyncio.Semaphore(AHEAD * int(settings.get("max_num_seqs", SEQUENCES)))
         self._engine: Engine = LastingEngine(
             lambda options: make_engine(engine, options), EngineOptions(model, settings)
         )
         await self._engine.start()
+        self._ready_at = moment()
         self._notice = of_this_node()
         self._watching = asyncio.create_task(self._notice.watch())
 
@@ -81,10 +86,14 @@ class Replica:
             self._slots,
             self._decoders,
             self._spool,
+            self._loading_at,
+            self._ready_at,
+            self._committing,
         )
         paths = JobPaths(Address.parse(job))
         run = ShardRun(tools, parsed, paths, shard, epoch, attempt, careful)
-        return (await self._notice.within(run.run())).model_dump()
+        work = self._hands.work((job, shard), run.run)
+        return (await self._notice.within(work)).model_dump()
 
     def __del__(self) -> None:  # Serve's hook for the end of a replica
         self._engine.stop()

@@ -10,17 +10,19 @@ error from then on.
 """
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jobs.addresses import JobPaths
 from jobs.commit import commit, make_commit
 from jobs.errors import NotFound
-from jobs.order import InHand, Marker, Order, PinnedInput
+from jobs.order import InHand, Marker, Order, PinnedInput, Turn
 from jobs.rows import Row
+from worker.busy import Busy
 from worker.grammar_check import Comparison
 from worker.inputs import InputRun, Tools
+from worker.moments import moment
+from worker.turns import TurnFile, node_name
 
 FIRST = 0  # the shard that the grammar is sampled on
 
@@ -37,13 +39,39 @@ class ShardRun:
     attempt: int
     careful: bool = False
     comparison: Comparison = field(default_factory=Comparison)
+    busy: Busy = field(default_factory=Busy)
 
     async def run(self) -> Marker:
-        """Make the rows, write them, then the marker; answers the marker."""
+        """Make the rows, write them, then the marker; answers the marker that counts."""
         settled = await self.tools.in_thread(self._settled)
         if settled is not None:
             return settled
-        began = time.time()
+        turn = self._turn(moment())
+        await self.tools.in_thread(turn.begin)
+        try:
+            counted = await self._work(turn.turn.began_at)
+        except Exception:
+            await self.tools.in_thread(turn.fail, self.busy)
+            raise
+        if counted.rank == (self.epoch, self.attempt):
+            await self.tools.in_thread(turn.count)
+        else:
+            await self.tools.in_thread(turn.fail, self.busy)
+        return counted
+
+    def _turn(self, began_at: float) -> TurnFile:
+        turn = Turn(
+            shard=self.shard,
+            epoch=self.epoch,
+            attempt=self.attempt,
+            node=node_name(),
+            began_at=began_at,
+            loading_at=self.tools.loading_at,
+            ready_at=self.tools.ready_at,
+        )
+        return TurnFile(self.tools.store, self.paths, turn)
+
+    async def _work(self, began: float) -> Marker:
         inputs = await self.tools.in_thread(self._read_inputs)
         runs = [self._input(index, each) for index, each in enumerate(inputs)]
         if self.careful:
@@ -51,7 +79,8 @@ class ShardRun:
         else:
             made = await asyncio.gather(*(run.rows() for run in runs))
         rows = [row for of_input in made for row in of_input]
-        return await self.tools.in_thread(self._commit, rows, began)
+        async with self.tools.committing:
+            return await self.tools.in_thread(self._commit, rows, began)
 
     async def _one_by_one(self, runs: Sequence[InputRun]) -> list[list[Row]]:
         killer = await self.tools.in_thread(self._in_hand)
@@ -91,16 +120,35 @@ class ShardRun:
             turn=f"{self.epoch}.{self.attempt}",
             attempt=self.attempt,
             comparison=self.comparison if sampled else None,
+            busy=self.busy,
         )
 
     def _commit(self, rows: Sequence[Row], began: float) -> Marker:
         body, marker = make_commit(self.paths, rows, self.shard, self.epoch, self.attempt, began)
-        marker = marker.model_copy(update={"grammar_check": self.comparison.result()})
+        marker = marker.model_copy(
+            update={
+                "grammar_check": self.comparison.result(),
+                "ended_at": moment(),
+                "node": node_name(),
+                "busy": self.busy.stretches(),
+                "loading_at": self.tools.loading_at,
+                "ready_at": self.tools.ready_at,
+                "requests": self.tools.store.requests.take(),
+            }
+        )
         keep = commit if self.tools.spool is None else self.tools.spool.commit
         return keep(self.tools.store, self.paths, body, marker)
 
     def _settled(self) -> Marker | None:
-        """The marker of rows that an earlier attempt here could not write: they are paid for."""
+        """The marker of rows that an earlier attempt made: they are paid for. It may have died, or
+        lost its driver, before it could tell; or its rows lie here, since it could not write them.
+        """
+        if self.epoch > 1 or self.attempt > 1:
+            try:
+                marker = self.tools.store.read(self.paths.marker_of(self.shard))
+                return Marker.model_validate_json(marker)
+            except NotFound:
+                pass
         if self.tools.spool is None:
             return None
         return self.tools.spool.settled(self.tools.store, self.paths, self.shard)

@@ -15,7 +15,10 @@ from infra.catalogue.loading import read_rows
 FILE = "offers.json"
 MOST_NODES = 64  # at a time: a limit of ours, as a provider's quota is not known
 IN_THE_EU = "eu-*"
-MONEY = ("usd_per_hour", "spot_usd_per_hour", "async_discount", "egress_usd_per_gb")
+MONEY = (
+    *("usd_per_hour", "spot_usd_per_hour", "async_discount", "egress_usd_per_gb"),
+    "head_usd_per_hour",
+)
 LISTS = ("gpus_per_node", "regions")
 
 
@@ -31,6 +34,8 @@ class Offer:
     gpus_per_node   sizes of node that can be rented at the same price for each GPU
     regions         known by name; eu: whether it can be rented in the European Union
     async_discount  share off the price for work that may wait
+    boot_billed     whether a node is billed from its launch, rather than from when it is up
+    head_usd_per_hour   of the head that a cluster of it has, which carries no work
     """
 
     name: str
@@ -50,6 +55,8 @@ class Offer:
     spot_usd_per_hour: Decimal | None = None
     async_discount: Decimal | None = None
     egress_usd_per_gb: Decimal | None = None
+    boot_billed: bool | None = None
+    head_usd_per_hour: Decimal | None = None
     source: str = ""
     billing_source: str = ""
     note: str = ""

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
+from infra.catalogue.billing import HOUR_S, metered_s
 from infra.catalogue.endpoints import Endpoint
 from infra.catalogue.offers import Offer
 
-HOUR_S = 3600
 CENT_OF_A_CENT = Decimal("0.0001")
 MILLION = Decimal(1_000_000)
 
@@ -36,15 +36,6 @@ class Cost:
     billed_s: int
     hourly_usd: Decimal | None
     always_on_usd_per_day: Decimal | None
-
-
-def metered_s(seconds: Decimal, granularity_s: int, minimum_s: int) -> Decimal:
-    """What a provider's meter shows after `seconds`: whole steps, and at least the minimum."""
-    if seconds <= 0:
-        return Decimal(0)
-    step = Decimal(granularity_s)
-    steps = (seconds / step).to_integral_value(ROUND_CEILING)
-    return max(steps * step, Decimal(minimum_s))
 
 
 def hourly_price(offer: Offer, spot: bool, patient: bool) -> Decimal | None:
@@ -78,8 +69,7 @@ def billed_s(offer: Offer, nodes: int, seconds: float) -> int:
 
     An unknown billing unit counts as an hour: a quote must not be lower than the bill.
     """
-    step = HOUR_S if offer.granularity_s is None else offer.granularity_s
-    return int(metered_s(Decimal(seconds), step, offer.minimum_s or 0)) * nodes
+    return int(metered_s(Decimal(seconds), offer.granularity_s, offer.minimum_s)) * nodes
 
 
 def per_thousand(usd: Decimal | None, images: int) -> Decimal | None:

@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -14,25 +15,29 @@ from jobs.cli.console import (
     end_like_ctrl_c,
     err,
     errors_as_lines,
+    load_receipt,
     load_record,
     log_to_stderr,
     open_store,
     out,
     print_json,
 )
-from jobs.cli.summary import print_bill, print_clusters, print_jobs, print_summary
+from jobs.cli.summary import print_clusters, print_jobs, print_summary
 from jobs.close import rows_of
 from jobs.controller import Controller
-from jobs.errors import NotFound, UserError
+from jobs.errors import UserError
 from jobs.fleet import cluster_records
+from jobs.lease import Rounds
 from jobs.manifest import manifest_schema
+from jobs.policy.expected import expected_window_s
 from jobs.queue import all_jobs, dequeue
-from jobs.receipt import read_receipt
 from jobs.record import Record, RecordFile
+from jobs.settings import Settings
 from jobs.settings_template import settings_template
 from jobs.states import State
 
 app = typer.Typer()
+METRICS_EVERY_S = 30.0
 Job = Annotated[str, typer.Argument(help="The job's id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 
@@ -40,6 +45,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
 @app.command()
 def watch(
     once: Annotated[bool, typer.Option("--once", help="Do what there is to do, then end.")] = False,
+    metrics_file: Annotated[
+        Path | None,
+        typer.Option(help="A file for a node exporter's textfile collector, such as z.prom."),
+    ] = None,
 ) -> None:
     """The controller: takes closed batches and queued jobs, and works them."""
     with errors_as_lines():
@@ -48,10 +57,26 @@ def watch(
         controller, stop = Controller(store, settings), threading.Event()
         end_like_ctrl_c()
         err.print(f"controller {controller.name} watches bucket {settings.bucket}")
-        if once:
-            controller.once()
-        else:
-            controller.watch(stop)
+        with _written_metrics(store, settings, metrics_file):
+            if once:
+                controller.once()
+            else:
+                controller.watch(stop)
+
+
+def _written_metrics(
+    store: Store, settings: Settings, path: Path | None
+) -> AbstractContextManager[object]:
+    """Writes metrics into `path` while it lasts; nothing without one."""
+    if path is None:
+        return nullcontext()
+    from jobs.metrics import registry_of, write_textfile  # prometheus_client, for those who ask
+
+    def write() -> None:
+        write_textfile(path, registry_of(store, settings))
+
+    write()
+    return Rounds(write, METRICS_EVERY_S, "metrics")
 
 
 @app.command()
@@ -67,7 +92,7 @@ def status(
             if as_json:
                 print_json(record.model_dump(mode="json"))
             else:
-                print_summary(out, record, _receipt(store, record))
+                print_summary(out, record, load_receipt(store, record), expected_window_s(settings))
             return
         records = [load_record(store, settings, each) for each in all_jobs(store, settings.bucket)]
         records.sort(key=lambda record: -record.created_at)
@@ -101,21 +126,6 @@ def results(
         except OSError as error:
             raise UserError(f"{output}: {error.strerror}") from error
         err.print(f"wrote {output}")
-
-
-@app.command()
-def cost(job: Job, as_json: AsJson = False) -> None:
-    """The bill of a job."""
-    with errors_as_lines():
-        settings, store = open_store()
-        record = load_record(store, settings, job)
-        receipt = _receipt(store, record)
-        if receipt is None:
-            raise UserError(f"{job} is {record.state.value}: there is no bill yet")
-        if as_json:
-            print_json(receipt["bill"])
-        else:
-            print_bill(out, receipt)
 
 
 @app.command()
@@ -179,11 +189,3 @@ def schema(
         if what != "manifest":
             raise UserError(f"no schema of {what!r}; allowed: manifest")
         print_json(manifest_schema())
-
-
-def _receipt(store: Store, record: Record) -> dict[str, object] | None:
-    try:
-        receipt = read_receipt(store.read(Address.parse(record.output) / "receipt.json"))
-    except NotFound:
-        return None
-    return receipt if receipt["job_id"] == record.job_id else None

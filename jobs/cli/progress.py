@@ -14,6 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from jobs.cost.projection import projected_usd
 from jobs.record import Record
 
 LINE_EVERY_S = 10.0  # without a terminal, where a bar can't move
@@ -26,8 +27,8 @@ def money(usd: Decimal | None) -> str:
 class JobProgress:
     """Follows a job to its end, on a terminal as a bar, else as a line now and then."""
 
-    def __init__(self, console: Console, poll_s: float) -> None:
-        self._console, self._poll_s = console, poll_s
+    def __init__(self, console: Console, poll_s: float, idle_s: float = 0.0) -> None:
+        self._console, self._poll_s, self._idle_s = console, poll_s, idle_s
         self._last_line = 0.0
         self._bar = Progress(
             TextColumn("{task.fields[state]:<12}"),
@@ -56,7 +57,7 @@ class JobProgress:
                     completed=record.counts.done,
                     state=record.state.value,
                     rate=rate(record),
-                    cost=money(record.cost_usd) if record.cost_usd is not None else "",
+                    cost=cost_so_far(record, self._idle_s),
                 )
                 if record.state.ended or stop():
                     return record
@@ -69,7 +70,7 @@ class JobProgress:
             now = time.monotonic()
             if record.state.value != shown or now - self._last_line > LINE_EVERY_S:
                 shown, self._last_line = record.state.value, now
-                self._console.print(line(record))
+                self._console.print(line(record, self._idle_s))
             if record.state.ended or stop():
                 return record
             time.sleep(self._poll_s)
@@ -83,10 +84,18 @@ def rate(record: Record) -> str:
     return f"{record.counts.done / elapsed:.1f} images/s"
 
 
-def line(record: Record) -> str:
+def cost_so_far(record: Record, idle_s: float = 0.0) -> str:
+    """`$0.0270, about $0.05 in all`; empty before there is a cost, or where it is unknown."""
+    if record.cost_usd is None:
+        return ""
+    end = None if record.state.ended else projected_usd(record, time.time(), idle_s)
+    return money(record.cost_usd) + (f", about ${end:.2f} in all" if end is not None else "")
+
+
+def line(record: Record, idle_s: float = 0.0) -> str:
     counts = record.counts
     parts = [record.job_id, record.state.value]
     if counts.total:
         parts.append(f"{counts.done}/{counts.total} images")
-    parts += [rate(record), money(record.cost_usd) if record.cost_usd is not None else ""]
+    parts += [rate(record), cost_so_far(record, idle_s)]
     return "  ".join(part for part in parts if part)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from jobs import presence
-from jobs.addresses import Address, JobPaths
+from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.cli.console import (
     Exit,
@@ -18,6 +18,7 @@ from jobs.cli.console import (
     errors_as_lines,
     exit_for,
     fail,
+    load_receipt,
     log_to_stderr,
     open_store,
     out,
@@ -27,10 +28,10 @@ from jobs.cli.progress import JobProgress
 from jobs.cli.quote import print_quote, say
 from jobs.cli.summary import print_summary
 from jobs.controller import Controller
-from jobs.errors import ManifestError, NotFound
+from jobs.errors import ManifestError
 from jobs.manifest import Manifest, parse_manifest
+from jobs.policy.expected import expected_window_s
 from jobs.quoting import gather, quote_job, quote_to_json
-from jobs.receipt import read_receipt
 from jobs.record import Record, RecordFile
 from jobs.settings import Settings
 from jobs.submission import Submitted, check, pass_gates, resolved, submit
@@ -122,7 +123,7 @@ def _say_queued(store: Store, settings: Settings, submitted: Submitted, as_json:
 def _see_through(store: Store, settings: Settings, record: Record) -> Record:
     err.print(f"job {record.job_id}")
     file = RecordFile(store, JobPaths.of(settings.bucket, record.job_id))
-    progress = JobProgress(err, settings.poll_s)
+    progress = JobProgress(err, settings.poll_s, expected_window_s(settings))
     if record.state.ended or presence.present(store, settings.bucket):
         return progress.follow(file.load, lambda: False)
     return _work_it(store, settings, file, progress)
@@ -159,12 +160,7 @@ def _claim_and_run(controller: Controller, file: RecordFile, job: str) -> None:
 
 
 def _say_ended(store: Store, record: Record, as_json: bool) -> None:
-    try:
-        receipt = read_receipt(store.read(Address.parse(record.output) / "receipt.json"))
-    except NotFound:
-        receipt = None
-    if receipt is not None and receipt["job_id"] != record.job_id:
-        receipt = None
+    receipt = load_receipt(store, record)
     if as_json:
         print_json({**record.model_dump(mode="json"), "receipt": receipt})
     else:

@@ -9,18 +9,23 @@ from rich.console import Console
 from rich.table import Table
 
 from infra.clusters.base import NodeInterval
-from jobs.cli.progress import money, rate
+from jobs.cli.progress import cost_so_far, money, rate
 from jobs.fleet import ClusterRecord
 from jobs.record import Record
 
 
-def print_summary(console: Console, record: Record, receipt: dict[str, Any] | None) -> None:
-    """How a job ended: state, pictures, where the results are, the bill."""
+def print_summary(
+    console: Console, record: Record, receipt: dict[str, Any] | None, idle_s: float = 0.0
+) -> None:
+    """How a job ended, or stands: state, pictures, where the results are, the bill, or the cost so
+    far and what it is going to be."""
     counts = record.counts
     console.print(f"{record.job_id}: [bold]{record.state.value}[/] {record.reason}".rstrip())
     images = f"{counts.done} of {counts.total} images, {counts.errors} with errors"
     console.print(f"{images}  {rate(record)}".rstrip())
     console.print(f"results: {record.output}", soft_wrap=True)
+    if not record.state.ended and record.cost_usd is not None:
+        console.print(f"cost so far: {cost_so_far(record, idle_s)}")
     if receipt is not None:
         for warning in receipt["warnings"]:
             console.print(f"[yellow]warning[/]: {warning}", soft_wrap=True)
@@ -38,14 +43,26 @@ def print_bill(console: Console, receipt: dict[str, Any]) -> None:
     table.add_column("seconds", justify="right")
     table.add_column("USD", justify="right")
     for phase in bill["phases"]:
-        table.add_row(phase["phase"], phase["seconds"], _usd(phase["usd"]))
+        if Decimal(phase["seconds"]) or phase["raw_s"] is None:  # a class of no time says nothing
+            table.add_row(phase["phase"], phase["seconds"], _usd(phase["usd"]))
+    for line in bill["lines"]:
+        if line["usd"] is not None:
+            table.add_row(f"{line['quantity']} {line['unit']}", "", _usd(line["usd"]))
     table.add_row("[bold]total[/]", bill["billed_s"], f"[bold]{_usd(bill['total_usd'])}[/]")
     console.print(table)
     offer = bill["offer"]
     console.print(
-        f"offer {offer['name']} at {offer['usd_per_hour']} USD/h ({offer['catalogue_date']}); "
+        f"offer {offer['name']} at {offer['usd_per_hour'] or 'unknown'} USD/h "
+        f"({offer['catalogue_date']}), {bill['unit'] or 'by its meter'}; "
         f"per 1,000 images {bill['usd_per_1000_images'] or 'unknown'} USD"
     )
+    if bill["not_priced"]:
+        console.print(f"not priced: {', '.join(bill['not_priced'])}", soft_wrap=True)
+    if bill["setbacks"] or bill["preemptions"]:
+        console.print(
+            f"{bill['setbacks']} setbacks and {bill['preemptions']} preemptions, on which "
+            f"{_usd(bill['setback_usd'])} USD went"
+        )
     if not bill["final"]:
         console.print("the cluster still runs: the bill is not final")
     teardown = receipt["teardown"]
@@ -105,13 +122,16 @@ def _lease(cluster: ClusterRecord, gone_at: float | None, now: float) -> str:
     return f"{left:.0f} s" if left > 0 else f"dead for {-left:.0f} s"
 
 
-def _node_cost(cluster: ClusterRecord, nodes: Iterable[NodeInterval], now: float) -> Decimal:
+def _node_cost(cluster: ClusterRecord, nodes: Iterable[NodeInterval], now: float) -> Decimal | None:
+    """What the nodes ran, at their price; None when it is unknown."""
+    if cluster.offer.rate is None:
+        return None
     seconds = sum((node.gone_at or now) - node.launched_at for node in nodes)
-    return Decimal(repr(round(seconds, 3))) * cluster.offer.usd_per_hour / 3600
+    return Decimal(repr(round(seconds, 3))) * cluster.offer.rate / 3600
 
 
-def _usd(text: str) -> str:
-    return f"{Decimal(text):.6f}"
+def _usd(text: str | None) -> str:
+    return "unknown" if text is None else f"{Decimal(text):.6f}"
 
 
 def _when(moment: float) -> str:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from infra.catalogue.assumptions import assume
+from infra.catalogue.billing import HOUR_S, metered_s
 from infra.offers import LOCAL_USD_PER_HOUR
 from infra.planner.local import REST_S
-from infra.planner.money import HOUR_S, metered_s
 
 LOCAL_START_S = 20.0  # about what a local start takes, until one was measured
 

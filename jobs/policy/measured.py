@@ -8,9 +8,9 @@ from decimal import Decimal
 from pydantic import ValidationError
 
 from infra.catalogue.assumptions import assume
+from infra.catalogue.billing import HOUR_S
 from infra.offers import LOCAL_USD_PER_HOUR
 from infra.planner.local import REST_S
-from infra.planner.money import HOUR_S
 from jobs.addresses import JobPaths, measured_root
 from jobs.bucket import Found, Store
 from jobs.errors import ZeroshiftError

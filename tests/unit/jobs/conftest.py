@@ -26,9 +26,9 @@ from infra.clusters.fake import FakeCluster
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.controller import Controller
+from jobs.cost.receipt import read_receipt
 from jobs.manifest import Manifest, parse_manifest
 from jobs.order import Attempt, Order
-from jobs.receipt import read_receipt
 from jobs.record import Record, RecordFile
 from jobs.settings import Settings
 from jobs.settings_groups import LocalOffer
@@ -175,8 +175,9 @@ class Workshop:
             return status
         return self.work_shards(paths, epoch)
 
-    def work_shards(self, paths: JobPaths, epoch: int) -> int:
-        asyncio.run(work_shards(self._store, paths, epoch))
+    def work_shards(self, paths: JobPaths, epoch: int, shards: Sequence[int] | None = None) -> int:
+        """Work these shards, or all."""
+        asyncio.run(work_shards(self._store, paths, epoch, shards))
         return 0
 
     def report(self, paths: JobPaths, attempt: Attempt) -> None:
@@ -193,13 +194,15 @@ class StoppingCluster(FakeCluster):
         super().stop(process)
 
 
-async def work_shards(store: Store, paths: JobPaths, epoch: int) -> None:
-    """Work every shard of a job in this process, with the fake engine."""
+async def work_shards(
+    store: Store, paths: JobPaths, epoch: int, shards: Sequence[int] | None = None
+) -> None:
+    """Work every shard of a job, or these, in this process, with the fake engine."""
     order = Order.model_validate_json(store.read(paths.order))
     engine = FakeEngine(EngineOptions(order.model))
     await engine.start()
     family = load_family(Path(order.model), order.min_pixels, order.max_pixels)
     with ThreadPoolExecutor(4) as threads:
         tools = Tools(store, engine, family, Limits(), threads)
-        for shard in range(order.shards):
+        for shard in range(order.shards) if shards is None else shards:
             await ShardRun(tools, order, paths, shard, epoch, 1).run()

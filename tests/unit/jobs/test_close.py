@@ -165,13 +165,18 @@ def test_the_prices_of_the_rows_sum_to_the_cost_of_the_work_exactly(closable, us
     assert min(costs) >= 0
 
 
-def test_a_row_is_priced_by_its_tokens_and_one_that_never_reached_the_model_costs_nothing(closable):
-    closable.write(Decimal("1.13"))
+def test_a_row_is_priced_by_its_weight_and_one_that_never_reached_the_model_costs_nothing(closable):
+    closable.write(Decimal("1.21"))  # tokens of 10 and 103, and 4 of each picture once more
     assert [each["cost_usd"] for each in written(closable)] == [
-        "0.100000000",
-        "1.030000000",
+        "0.140000000",
+        "1.070000000",
         "0.000000000",
     ]
+
+
+def test_where_the_price_is_unknown_rows_have_none(closable):
+    closable.write(None)
+    assert [each["cost_usd"] for each in written(closable)] == [None, None, None]
 
 
 def test_totals_are_what_the_rows_add_up_to(closable):

@@ -45,13 +45,13 @@ def test_a_warm_cluster_is_adopted_and_the_job_before_is_settled_at_that_moment(
     assert len(cluster_records(store, bucket)) == 1
 
 
-def test_a_job_that_comes_back_to_its_cluster_goes_on_with_its_node_time(fleet, plan):
+def test_a_job_that_comes_back_to_its_cluster_has_a_tenancy_of_its_own_for_each_claim(fleet, plan):
     moments = []
     first = fleet.acquire(plan, 100.0, tenant="job-1")
     fleet.settle_with(moments.append)
     fleet.release(110.0)
     assert fleet.acquire(plan, 115.0, tenant="job-1") is first
-    assert (moments, first.since, first.waits_since) == ([], 100.0, 115.0)
+    assert (moments, first.since, first.waits_since) == ([115.0], 115.0, 115.0)
 
 
 def test_a_job_that_comes_back_to_a_cluster_that_was_taken_away_is_settled(

@@ -7,10 +7,13 @@ import pytest
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import Address, measured_root
-from jobs.bill import Span, make_bill
 from jobs.close import Totals
+from jobs.cost.account import Tenancy
+from jobs.cost.bill import bill_of
+from jobs.cost.told import Ending, Told
 from jobs.errors import StoreUnavailable
 from jobs.history import LATEST, recall, remember
+from jobs.order import Attempt
 from jobs.record import OfferSnapshot, Record
 from jobs.states import State
 
@@ -38,8 +41,9 @@ def keep(store, bucket):
         job: Record, totals: Totals = TOTALS, work_s: float = 50.0, nodes=(NODE,), step_s: int = 1
     ) -> None:
         offer = LOCAL.model_copy(update={"billing_granularity_s": step_s})
-        bill = make_bill(nodes, Span(0.0, 20.0, 20.0 + work_s, 100.0), offer)
-        remember(store, bucket, job, totals, bill, 100.0)
+        told = Told(Attempt(epoch=1, ready_at=20.0))
+        stay = Tenancy(job, "c", offer, 0.0, told, Ending(done_at=20.0 + work_s))
+        remember(store, bucket, job, totals, bill_of(stay.entries(nodes, 100.0)), 100.0)
 
     return kept
 

@@ -97,7 +97,7 @@ def test_every_field_of_an_own_row_is_described():
 
 def test_a_bill_is_not_made_with_what_is_unknown():
     lyceum = find_offer("lyceum/h100", offers(Settings(bucket="b")))
-    with pytest.raises(UserError, match="usd_per_hour and minimum_s of 'lyceum/h100' is unknown"):
+    with pytest.raises(UserError, match="usd_per_hour of 'lyceum/h100' is unknown"):
         snapshot(lyceum)
     known = find_offer("aws/p5.48xlarge", offers(Settings(bucket="b")))
     assert snapshot(known).usd_per_hour == Decimal("55.04")

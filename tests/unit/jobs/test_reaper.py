@@ -1,14 +1,12 @@
 """The reaper ends what holds no live lease, and nothing else; afterwards no bill goes on."""
 
-import json
-from decimal import Decimal
-
 import pytest
 
 from infra.clusters.base import ClusterSpec, NodeInterval
 from infra.clusters.fake import HERE, FakeCluster, FakeSweeper
-from jobs.addresses import ledger_root
 from jobs.cluster_record import ClusterFile, cluster_records, fleet_name
+from jobs.cost.ledger import entries
+from jobs.estate import settle
 from jobs.fleet import Fleet
 from jobs.orphans import ELSEWHERE_S, SKEW_S
 from jobs.planning import plan_for
@@ -235,10 +233,21 @@ def test_the_node_time_of_a_lost_job_goes_into_the_ledger_once(
     job = submitted()
     left_behind(tenant=job.job_id)
     reaper.reap()
-    [entry] = [json.loads(store.read(each.address)) for each in store.list(ledger_root(bucket))]
+    found = list(entries(store, bucket))
+    [entry] = [each for each in found if each.kind == "node"]
     [record] = cluster_records(store, bucket)
-    assert (entry["job_id"], entry["node"]["node_id"]) == (job.job_id, record.nodes[0].node_id)
-    assert Decimal(entry["billed_s"]) > 0
+    assert (entry.job_id, entry.node.node_id) == (job.job_id, record.nodes[0].node_id)
+    assert entry.setback
+    assert entry.seconds > 0
+
+
+def test_node_time_of_a_cluster_that_no_job_had_is_nobodys(store, bucket, reaper, left_behind):
+    raised = left_behind()
+    reaper.reap()
+    settle(store, bucket, cluster_records(store, bucket)[0], raised.since)  # again: nothing new
+    [entry] = entries(store, bucket)
+    assert entry.job_id is None
+    assert entry.amount == entry.usd["startup"] > 0
 
 
 def test_where_a_cluster_stands_is_in_its_record(store, bucket, fleet, plan, clock):

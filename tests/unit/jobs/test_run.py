@@ -4,9 +4,9 @@ import json
 import math
 from decimal import Decimal
 
-from jobs.addresses import Address, clusters_root, ledger_root
-from jobs.bill import MILLISECOND
+from jobs.addresses import Address, clusters_root
 from jobs.close import rows_of
+from jobs.cost.ledger import entries
 from jobs.fleet import cluster_records
 from jobs.queue import queued
 from jobs.states import State
@@ -59,11 +59,27 @@ def test_the_ledger_has_one_entry_a_node_with_the_bill_of_the_receipt(
     put_pictures(3)
     job = submitted()
     controller().once()
-    [found] = store.list(ledger_root(bucket))
-    entry, bill = json.loads(store.read(found.address)), receipt(job)["bill"]
-    assert entry["job_id"] == job.job_id
-    assert (entry["usd"], entry["billed_s"]) == (bill["total_usd"], bill["billed_s"])
-    assert sum(map(Decimal, entry["seconds"].values())) == Decimal(bill["billed_s"])
+    kept, bill = list(entries(store, bucket)), receipt(job)["bill"]
+    [entry] = [each for each in kept if each.kind == "node"]
+    assert {each.job_id for each in kept} == {job.job_id}
+    assert (entry.amount, entry.seconds) == (
+        Decimal(bill["total_usd"]),
+        Decimal(bill["billed_s"]),
+    )
+    assert (entry.epoch, entry.images, entry.ok, entry.setback) == (1, 3, 3, False)
+    assert entry.usd["work"] == Decimal(bill["rows_usd"]) > 0
+    assert sorted(each.kind for each in kept if each.usd is None) == [
+        "egress",
+        "requests",
+        "requests",
+        "storage",
+    ]
+    assert sorted(words.split(" (")[0] for words in bill["not_priced"]) == [
+        "egress",
+        "storage",
+        "storage requests",
+        "storage requests",
+    ]
 
 
 def test_a_second_job_adopts_the_warm_cluster_and_both_bills_sum_to_the_node(
@@ -78,7 +94,7 @@ def test_a_second_job_adopts_the_warm_cluster_and_both_bills_sum_to_the_node(
     raw = sum(Decimal(bill["raw_s"]) for bill in bills)
     assert len(workshop.made) == 1
     assert all(bill["final"] for bill in bills)
-    assert raw == Decimal(repr(node.gone_at - node.launched_at)).quantize(MILLISECOND)
+    assert raw == Decimal(repr(node.gone_at - node.launched_at)).quantize(Decimal("0.001"))
     assert sum(Decimal(bill["billed_s"]) for bill in bills) == math.ceil(raw)
     assert "another job" in receipt(jobs[0])["teardown"]["checked"]
 

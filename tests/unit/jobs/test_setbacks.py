@@ -5,11 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from jobs.addresses import Address, JobPaths, ledger_root
-from jobs.bill import MILLISECOND
+from jobs.addresses import Address, JobPaths
 from jobs.cli.submit import _claim_and_run
 from jobs.close import rows_of
 from jobs.controller import Controller
+from jobs.cost.ledger import entries
 from jobs.fleet import cluster_records
 from jobs.order import Attempt
 from jobs.record import RecordFile, claimed
@@ -68,12 +68,15 @@ def test_a_driver_that_dies_leaves_its_sound_cluster_to_the_next_one_at_once(
     [node] = cluster.nodes
     assert cluster.gone_at is not None
     assert Decimal(bill["raw_s"]) == node_seconds(node)
-    [entry] = store.list(ledger_root(bucket))
-    assert json.loads(store.read(entry.address))["usd"] == bill["total_usd"]
+    kept = [each for each in entries(store, bucket) if each.kind == "node"]
+    assert [(each.epoch, each.setback) for each in kept] == [(1, True), (2, False)]
+    assert sum(each.amount for each in kept) == Decimal(bill["total_usd"])
+    assert [stay["setback"] for stay in bill["stays"]] == [True, False]
+    assert (bill["setbacks"], Decimal(bill["setback_usd"])) == (1, kept[0].amount)
 
 
 def node_seconds(node) -> Decimal:
-    return Decimal(repr(node.gone_at - node.launched_at)).quantize(MILLISECOND)
+    return Decimal(repr(node.gone_at - node.launched_at)).quantize(Decimal("0.001"))
 
 
 def test_a_second_death_on_one_cluster_takes_it_down(

@@ -160,12 +160,15 @@ def test_the_values_in_the_template_are_the_defaults_and_the_examples_are_valid(
         assert default in (None, value) or path == "bucket"
 
 
+GROUPS = ("inbox", "pictures", "local", "prices")
+
+
 def test_every_setting_is_in_the_template_under_a_description():
     text = settings_template()
     values = tomllib.loads(re.sub(r"(?m)^#(?=\w)", "", text))
     names = {name for name, _ in flat(Settings(bucket="b"))}
     listed = {n for n, v in values.items() if not isinstance(v, dict)}
-    listed |= {f"{group}.{n}" for group in ("inbox", "pictures", "local") for n in values[group]}
+    listed |= {f"{group}.{n}" for group in GROUPS for n in values[group]}
     assert listed == names
     assert all(re.search(rf"(?m)^# .+\n#{name.split('.')[-1]} = ", text) for name in names)
 

@@ -276,3 +276,18 @@ def test_what_is_not_done_within_the_notice_is_given_up(drive, monkeypatch):
 def test_a_notice_before_there_are_shards_ends_the_driver_where_it_stands():
     with pytest.raises(HandedBack):
         HandBack().give()
+
+
+def test_told_to_wind_down_it_finishes_what_is_in_flight_and_begins_nothing(
+    drive, store, paths, monkeypatch
+):
+    monkeypatch.setattr("worker.wind_down.LOOK_S", 0.0)
+
+    def told_at_the_second(shard: int, attempt: int) -> Exception | None:
+        if shard == 1:
+            store.write(paths.wind_down_of(7), b"")
+        return None
+
+    handle = drive(20, told_at_the_second)
+    assert sorted(handle.attempts) == [0, 1]
+    assert handle.flying == 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from jobs.addresses import Address
 from jobs.bucket import Store
 from jobs.errors import StoreUnavailable
-from jobs.order import Marker
+from jobs.order import Marker, Turn
 from worker.engines.base import Answer, EngineOptions, Question
 from worker.engines.errors import EngineDead
 from worker.engines.fake import FakeEngine
@@ -48,29 +49,56 @@ def test_no_two_questions_share_a_request_id(shard, engine, picture):
     assert all(each.startswith("job-1/0/") and each.endswith("/2.3") for each in asked.asked)
 
 
-def test_a_dead_engine_ends_the_shard_and_nothing_is_committed(shard, engine, picture):
+def test_a_dead_engine_ends_the_shard_and_only_its_turn_is_told(shard, engine, picture):
     def rule(question: Question) -> str:
+        time.sleep(0.01)
         raise EngineDead("gone")
 
     shard.put([picture(1), b"", picture(3)])
     before = shard.written()
     with pytest.raises(EngineDead):
         shard.work(engine(rule))
-    assert shard.written() == before
+    told = shard.paths.turn_of(0, 2, 3)
+    assert shard.written() == sorted([*before, told.key])
+    turn = Turn.model_validate_json(shard.store.read(told))
+    assert (turn.epoch, turn.attempt) == (2, 3)
+    assert turn.began_at <= turn.busy[0][0] < turn.busy[-1][1] <= turn.ended_at
+
+
+def test_a_shard_that_counts_tells_when_the_engine_was_busy_and_leaves_no_turn(
+    shard, engine, picture, monkeypatch
+):
+    monkeypatch.setenv("ZEROSHIFT_NODE", "c-n1")
+    shard.put([picture(1), picture(2)])
+
+    def rule(question: Question) -> str:
+        time.sleep(0.01)
+        return "{}"
+
+    marker = shard.work(engine(rule))
+    assert marker.node == "c-n1"
+    assert marker.busy
+    begin, end = marker.busy[0][0], marker.busy[-1][1]
+    assert marker.started_at <= begin <= end <= marker.ended_at
+    assert not [name for name in shard.written() if "/turns/" in name]
+    assert marker.requests["writes"] >= 2
+    assert marker.requests["received"] > 0
 
 
 class Recorder:
-    """Passes everything on, notes what is written, and can fail at it."""
+    """Passes everything on, notes what is written but turns, and can fail at it."""
 
     def __init__(self, store: Store, fails_at: str = "never") -> None:
         self._store, self._fails_at = store, fails_at
         self.written: list[str] = []
         self.read, self.read_tagged = store.read, store.read_tagged
+        self.delete, self.requests = store.delete, store.requests
 
     def write(self, address: Address, *rest: Any) -> None:
         if self._fails_at in address.key:
             raise StoreUnavailable(f"{address}: the store answered SlowDown")
-        self.written.append(address.key)
+        if "/turns/" not in address.key:
+            self.written.append(address.key)
         self._store.write(address, *rest)
 
     def create(self, address: Address, *rest: Any) -> str:
