@@ -12,7 +12,7 @@ from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.cluster_record import ClusterRecord
 from jobs.cost import ledger
-from jobs.cost.account import Tenancy, earlier_entries
+from jobs.cost.account import Tenancy
 from jobs.cost.bill import Bill, bill_of
 from jobs.cost.entry import Entry
 from jobs.cost.receipt import (
@@ -31,10 +31,14 @@ from jobs.totals import Totals
 def settle_tenancy(
     store: Store, bucket: str, tenancy: Tenancy, cluster: ClusterRecord, until: float
 ) -> list[Entry]:
-    """Write a tenancy's entries; answers those of all the job's claims, this one's last."""
-    mine = tenancy.on(cluster, until)
-    ledger.write(store, bucket, mine)
-    return [*earlier_entries(store, bucket, tenancy.record, until), *mine]
+    """Write a tenancy's entries; answers those of all the job's claims, as the ledger has them.
+
+    Where the reaper was first, taking us for dead, its entry stands and the bill is made of it.
+    """
+    ledger.write(store, bucket, tenancy.on(cluster, until))
+    record = tenancy.record
+    since = min(record.created_at, tenancy.since)
+    return list(ledger.entries_of(store, bucket, record.job_id, since, until))
 
 
 def write_receipt(

@@ -19,8 +19,9 @@ from demo.batch import Shot, shots
 from demo.score import score
 from demo.store import embedded_store
 from infra.clusters.local.processes import CLUSTER_TAG, tagged
-from jobs.addresses import Address, JobPaths, ledger_root
+from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
+from jobs.cost.ledger import entries
 from jobs.fleet import cluster_records
 from jobs.queue import queued
 from jobs.record import RecordFile
@@ -163,9 +164,9 @@ def test_the_cluster_is_gone_and_the_receipt_says_so(done: Done) -> None:
 
 
 def test_the_ledger_has_an_entry_for_the_node(done: Done) -> None:
-    entries = [json.loads(done.store.read(f.address)) for f in done.store.list(ledger_root(BUCKET))]
-    ours = [entry for entry in entries if entry["job_id"] == done.receipt["job_id"]]
-    total = sum(Decimal(entry["usd"]) for entry in ours)
+    kept = [entry for entry in entries(done.store, BUCKET) if entry.kind == "node"]
+    ours = [entry for entry in kept if entry.job_id == done.receipt["job_id"]]
+    total = sum(entry.amount for entry in ours)
     assert total == Decimal(done.receipt["bill"]["total_usd"])
 
 
