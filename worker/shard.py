@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 
 from jobs.addresses import JobPaths
 from jobs.commit import commit, make_commit
-from jobs.errors import NotFound
+from jobs.errors import NotFound, ZeroshiftError
 from jobs.order import InHand, Marker, Order, PinnedInput
 from jobs.rows import Row
+from jobs.thumbs import pack
 from worker.grammar_check import Comparison
 from worker.inputs import InputRun, Tools
 
@@ -51,7 +52,12 @@ class ShardRun:
         else:
             made = await asyncio.gather(*(run.rows() for run in runs))
         rows = [row for of_input in made for row in of_input]
-        return await self.tools.in_thread(self._commit, rows, began)
+        thumbs = [
+            run.thumbs.get(row.frame, ())
+            for run, of_input in zip(runs, made, strict=True)
+            for row in of_input
+        ]
+        return await self.tools.in_thread(self._commit, rows, thumbs, began)
 
     async def _one_by_one(self, runs: Sequence[InputRun]) -> list[list[Row]]:
         killer = await self.tools.in_thread(self._in_hand)
@@ -93,11 +99,26 @@ class ShardRun:
             comparison=self.comparison if sampled else None,
         )
 
-    def _commit(self, rows: Sequence[Row], began: float) -> Marker:
+    def _commit(
+        self, rows: Sequence[Row], thumbs: Sequence[Sequence[bytes]], began: float
+    ) -> Marker:
         body, marker = make_commit(self.paths, rows, self.shard, self.epoch, self.attempt, began)
-        marker = marker.model_copy(update={"grammar_check": self.comparison.result()})
+        more = {"grammar_check": self.comparison.result(), "thumbs": self._keep(pack(thumbs))}
+        marker = marker.model_copy(update=more)
         keep = commit if self.tools.spool is None else self.tools.spool.commit
         return keep(self.tools.store, self.paths, body, marker)
+
+    def _keep(self, thumbs: bytes) -> str:
+        """Write the small pictures; the name of their file, empty when it could not be written:
+        rows are not lost for want of pictures."""
+        address = self.paths.thumbs_of_attempt(self.shard, self.epoch, self.attempt)
+        if not thumbs:
+            return ""
+        try:
+            self.tools.store.write(address, thumbs, "application/zip")
+        except ZeroshiftError:
+            return ""
+        return address.name
 
     def _settled(self) -> Marker | None:
         """The marker of rows that an earlier attempt here could not write: they are paid for."""
