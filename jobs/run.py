@@ -32,6 +32,7 @@ from jobs.planning import plan_for
 from jobs.queue import dequeue
 from jobs.reachable import check_reachable
 from jobs.record import Counts, Record, RecordFile
+from jobs.report.closing import report_at_close
 from jobs.residency import residency_gate
 from jobs.setbacks import Setback, wait_s
 from jobs.settings import Settings
@@ -255,6 +256,7 @@ class JobRun:
         tenancy = replace(tenancy, record=self.record.moved(state, now, reason))
         self.fleet.write_nodes()
         write_receipt(closing.fence(), tenancy, totals, self.raised.record, bill, final=False)
+        report_at_close(closing.fence(), self.paths, closing.output)
         if state.succeeded:
             closing.succeed(self.record.job_id)
         self.change(cost_usd=bill.usd)

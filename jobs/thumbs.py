@@ -1,7 +1,7 @@
 """Small pictures of a shard's rows, for people to look at: one zip beside the shard's rows.
 
 Written by the worker, which has decoded the pictures anyway, and read by the report. Its entries
-are `ROW-PICTURE.webp`: the row's place in the rows file, and the place of the picture in its prompt.
+are `ROW-PICTURE.webp`: the row's place in the rows file, and the picture's place in the prompt.
 """
 
 import io

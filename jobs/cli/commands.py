@@ -16,6 +16,7 @@ COMMANDS = {
     "watch": "jobs.cli.jobs",
     "status": "jobs.cli.jobs",
     "results": "jobs.cli.jobs",
+    "report": "jobs.cli.report",
     "cost": "jobs.cli.jobs",
     "clusters": "jobs.cli.jobs",
     "cancel": "jobs.cli.jobs",
