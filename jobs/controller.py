@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from infra.clusters import make_cluster, make_sweeper
 from jobs import presence
@@ -21,6 +22,7 @@ from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
 from jobs.fleet import Fleet, MakeCluster
 from jobs.inbox import Inbox
 from jobs.lease import LEASE_S, Heartbeat, Rounds
+from jobs.outbox import Outbox
 from jobs.queue import dequeue, queued
 from jobs.reaper import MakeSweeper, Reaper
 from jobs.record import Record, RecordFile, claimed
@@ -30,6 +32,7 @@ from jobs.shield import uninterrupted
 
 log = logging.getLogger("zeroshift")
 REAP_EVERY_S = 300.0
+OUTBOX_EVERY_S = 5.0
 
 
 class Controller:
@@ -43,6 +46,7 @@ class Controller:
         clock: Callable[[], float] = time.time,
         make: MakeCluster = make_cluster,
         sweeper: MakeSweeper = make_sweeper,
+        outbox: Outbox | None = None,
     ) -> None:
         self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
@@ -50,6 +54,7 @@ class Controller:
         self._inbox = Inbox(store, settings)
         self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock)
         self._lease_s = settings.cluster_lease_s
+        self._outbox = outbox
 
     def watch(self, stop: threading.Event) -> None:
         """Work until `stop` is set; then the cluster goes down and the presence ends.
@@ -58,7 +63,7 @@ class Controller:
         """
         self._check_store()
         try:
-            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
+            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"), self._letters():
                 while not stop.is_set():
                     if not self._safely(self._look) and not stop.wait(self._settings.poll_s):
                         self._safely(self._rest_if_idle)
@@ -85,7 +90,7 @@ class Controller:
         """Work until nothing is left to do, then take the cluster down and return."""
         self._check_store()
         try:
-            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
+            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"), self._letters():
                 self._beat()
                 while self.look() or self._later():
                     pass
@@ -166,6 +171,12 @@ class Controller:
 
     def _heartbeat(self) -> Heartbeat:
         return Heartbeat(self._beat, min(LEASE_S, self._lease_s))
+
+    def _letters(self) -> AbstractContextManager[object]:
+        """Tell who is to be told of jobs that have ended, those of before a restart too."""
+        if self._outbox is None:
+            return nullcontext()
+        return Rounds(self._outbox.round, OUTBOX_EVERY_S, "outbox")
 
     def _reap(self) -> None:
         """End what dead controllers left; a cluster of our own holds a live lease."""

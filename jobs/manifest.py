@@ -113,6 +113,10 @@ class Manifest(_Part):
     residency: Residency = Residency()
     on_error: OnError = OnError()
     labels: dict[str, str] = Field(default={})
+    webhook: Filled | None = Field(
+        default=None,
+        description="Address that is told when the job has ended; the settings allow which.",
+    )
     idempotency_key: Filled | None = Field(
         default=None, description="Two requests with the same name and key are one job."
     )

@@ -10,8 +10,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from infra.clusters.base import NodeInterval
+from jobs.addresses import Address
 from jobs.bill import PHASES, Bill
+from jobs.bucket import Store
 from jobs.close import Totals
+from jobs.errors import NotFound
 from jobs.money import Plain
 from jobs.record import Checked, OfferSnapshot, Record
 
@@ -142,3 +145,12 @@ def receipt_bytes(receipt: Receipt) -> bytes:
 
 def read_receipt(body: bytes) -> dict[str, Any]:
     return Receipt.model_validate_json(body).model_dump(mode="json")
+
+
+def receipt_of(store: Store, record: Record) -> dict[str, Any] | None:
+    """The receipt of a job; None before there is one, or when another job's lies there."""
+    try:
+        receipt = read_receipt(store.read(Address.parse(record.output) / "receipt.json"))
+    except NotFound:
+        return None
+    return receipt if receipt["job_id"] == record.job_id else None

@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from jobs.errors import SettingsError
 from jobs.problems import Problem, one_line, problems_of
+from jobs.settings_api import Api, Webhook
 from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, example
 from jobs.settings_sources import (
     DELIMITER,
@@ -145,6 +146,8 @@ class Settings(BaseSettings):
     inbox: Inbox = Field(default=Inbox(), description="")
     pictures: Pictures = Field(default=Pictures(), description="")
     local: LocalOffer = Field(default=LocalOffer(), description="")
+    api: Api = Field(default=Api(), description="")
+    webhook: Webhook = Field(default=Webhook(), description="")
 
     @classmethod
     def settings_customise_sources(

@@ -12,6 +12,7 @@ from jobs.bucket import Store
 from jobs.errors import ManifestError, NotFound, PermanentError
 from jobs.gates import budget_gate, code_gate, engine_gate, licence_gate
 from jobs.manifest import Manifest, default_output, job_id, parse_manifest
+from jobs.outbox import check_webhook, post
 from jobs.pin import is_picture
 from jobs.planning import plan_for, spec_for
 from jobs.queue import enqueue
@@ -88,6 +89,7 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     except NotFound:
         pass
     plan_for(manifest, settings)
+    check_webhook(manifest, settings.webhook)
     warnings = check(store, manifest)
     checked = pass_gates(store, settings, manifest)
     record = Record(
@@ -101,6 +103,7 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     store.write(paths.manifest, manifest.model_dump_json(indent=1).encode())
     # Queued first: a queue entry without a record is skipped, a record without one would wait for
     # ever.
+    post(store, settings.bucket, manifest, paths.job_id, settings.webhook)
     enqueue(store, settings.bucket, paths.job_id)
     created = file.create(record)
     return Submitted(record if created else file.load(), created, warnings)

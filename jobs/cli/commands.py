@@ -21,6 +21,7 @@ COMMANDS = {
     "clusters": "jobs.cli.jobs",
     "cancel": "jobs.cli.jobs",
     "reap": "jobs.cli.reap",
+    "keys": "jobs.cli.keys",
     "evaluate": "jobs.cli.evaluate",
     **QUICK,
     "init": "jobs.cli.jobs",

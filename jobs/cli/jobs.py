@@ -1,5 +1,6 @@
 """Commands about jobs and clusters: the controller, and looking at what it does."""
 
+import os
 import sys
 import threading
 import time
@@ -8,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from jobs.addresses import Address, JobPaths
+from jobs.addresses import Address
 from jobs.bucket import Store
+from jobs.cancelling import request_cancel
 from jobs.cli.console import (
     end_like_ctrl_c,
     err,
@@ -26,11 +28,11 @@ from jobs.controller import Controller
 from jobs.errors import NotFound, UserError
 from jobs.fleet import cluster_records
 from jobs.manifest import manifest_schema
-from jobs.queue import all_jobs, dequeue
+from jobs.outbox import make_outbox
+from jobs.queue import all_jobs
 from jobs.receipt import read_receipt
-from jobs.record import Record, RecordFile
+from jobs.record import Record
 from jobs.settings_template import settings_template
-from jobs.states import State
 
 app = typer.Typer()
 Job = Annotated[str, typer.Argument(help="The job's id.")]
@@ -45,7 +47,8 @@ def watch(
     with errors_as_lines():
         settings, store = open_store()
         log_to_stderr()
-        controller, stop = Controller(store, settings), threading.Event()
+        outbox = make_outbox(store, settings.bucket, settings.webhook, os.environ)
+        controller, stop = Controller(store, settings, outbox=outbox), threading.Event()
         end_like_ctrl_c()
         err.print(f"controller {controller.name} watches bucket {settings.bucket}")
         if once:
@@ -136,22 +139,11 @@ def cancel(job: Job) -> None:
     with errors_as_lines():
         settings, store = open_store()
         load_record(store, settings, job)
-        file = RecordFile(store, JobPaths.of(settings.bucket, job))
-        record = file.change(_cancelled)
-        if record.state is State.CANCELLED:
-            dequeue(store, settings.bucket, job)
+        record = request_cancel(store, settings.bucket, job, time.time())
         if record.state.ended:
             out.print(f"{job} is {record.state.value}")
         else:
             out.print(f"{job} is {record.state.value}; its controller will cancel it")
-
-
-def _cancelled(record: Record) -> Record:
-    if record.state.ended:
-        return record
-    if record.state is State.QUEUED and not record.owner:
-        return record.moved(State.CANCELLED, time.time(), "cancelled by the user")
-    return record.model_copy(update={"cancel_requested": True})
 
 
 @app.command()
