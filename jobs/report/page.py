@@ -8,6 +8,7 @@ allows our own script and style by their hashes, the chunks beside the page, and
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -25,6 +26,9 @@ SCRIPTS = ("data.js", "filters.js", "picture.js", "gallery.js", "viewer.js", "st
 BEGIN, END = "<!--rows-->", "<!--end of rows-->"
 FACTS = '<script type="application/json" id="facts">'
 SCRIPT_END = "</script>"
+BLOCKS = re.compile(
+    r'(?:<script type="application/json" data-kind="(?:rows|pictures)">[^<]*+</script>\n)*+'
+)
 
 
 def render(receipt: Mapping[str, Any], facts: Mapping[str, Any], blocks: str) -> str:
@@ -83,10 +87,14 @@ def _block(kind: str, body: str) -> str:
 
 
 def parts_of(page: str) -> tuple[dict[str, Any], str]:
-    """The facts and the data blocks of a page that was rendered here; `ValueError` of another."""
+    """The facts and the data blocks of a page; `ValueError` when it is none of ours.
+
+    Both are data and nothing else, whoever wrote the page: it may come from a bucket that others
+    write to, and be served again.
+    """
     blocks = page.partition(BEGIN)[2].partition(END)
     facts = page.partition(FACTS)[2].partition(SCRIPT_END)
-    if not blocks[1] or not facts[1]:
+    if not blocks[1] or not facts[1] or not BLOCKS.fullmatch(blocks[0]):
         raise ValueError("not a report")
     known: dict[str, Any] = json.loads(facts[0])
     return known, blocks[0]
@@ -104,6 +112,7 @@ def _environment() -> Environment:
     environment.filters.update(
         duration=summary.duration,
         money=summary.money,
+        exact=summary.exact,
         when=summary.when,
         worked_s=summary.worked_s,
         count=lambda number: f"{number:,}",
@@ -112,8 +121,13 @@ def _environment() -> Environment:
     return environment
 
 
+def base_style() -> str:
+    """The style that all pages share."""
+    return _file("base.css")
+
+
 def _style() -> str:
-    return _file("page.css")
+    return base_style() + _file("page.css")
 
 
 def _script() -> str:

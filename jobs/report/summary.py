@@ -22,8 +22,12 @@ TONES = {
     "finalizing": "close",
     RESTING: "quiet",
     "startup": "start",
+    "model_load": "plan",
+    "input_wait": "close",
+    "wasted": "other",
     "work": "work",
     "idle": "quiet",
+    "teardown": "quiet",
 }
 
 
@@ -66,6 +70,11 @@ def money(usd: str | None) -> str:
     return f"{value:,.2f}" if value >= 10 else f"{value:.4f}"
 
 
+def exact(usd: str | None) -> str:
+    """An amount with all places that a bill is read with."""
+    return "unknown" if usd is None else f"{Decimal(usd):.6f}"
+
+
 def worked_s(receipt: Mapping[str, Any]) -> float:
     """From the request to the last row's results, without the cluster's rest after it."""
     phases: dict[str, float] = receipt["phases_s"]
@@ -89,21 +98,25 @@ def phases(receipt: Mapping[str, Any]) -> Chart:
 
 
 def bill(receipt: Mapping[str, Any]) -> Chart:
-    """The phases of the bill, which sum to it."""
-    billed = receipt["bill"]["phases"]
-    total = float(receipt["bill"]["total_usd"])
-    parts = [Part(each["phase"], float(each["usd"]), _tone(each["phase"])) for each in billed]
-    lines = [
-        Line(
-            each["phase"],
-            _tone(each["phase"]),
-            f"{Decimal(each['seconds']):,f}",
-            _percent(float(each["usd"]), total),
-            f"{Decimal(each['usd']):.6f}",
-        )
-        for each in billed
+    """The phases of the bill that took any time, and what is no node's; they sum to it.
+
+    Drawn by cost, or by seconds where a cost is unknown.
+    """
+    said = receipt["bill"]
+    lines = [(each["phase"], each["seconds"], each["usd"]) for each in said["phases"]]
+    lines = [line for line in lines if Decimal(line[1])] or lines
+    beside = [(each["kind"], None, each["usd"]) for each in said.get("lines", ())]
+    known = all(usd is not None for _, _, usd in lines)
+    parts = [
+        Part(name, float(usd if known else seconds), _tone(name)) for name, seconds, usd in lines
     ]
-    return Chart(bar("What each phase of the bill cost", parts), lines)
+    total = sum(part.value for part in parts)
+    shares = [_percent(part.value, total) for part in parts] + [""] * len(beside)
+    table = [
+        Line(name, _tone(name), "" if seconds is None else seconds, part, exact(usd))
+        for (name, seconds, usd), part in zip(lines + beside, shares, strict=True)
+    ]
+    return Chart(bar("What each phase of the bill cost", parts), table)
 
 
 def steps(markers: Iterable[Marker]) -> list[tuple[float, float]]:

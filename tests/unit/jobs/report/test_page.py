@@ -159,6 +159,20 @@ def test_a_page_of_somebody_else_is_refused():
         parts_of("<html></html>")
 
 
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "<script>alert(1)</script>\n",
+        '<script type="application/json" data-kind="rows">{}</script><b>\n',
+        '<script type="application/json" data-kind="rows"></script>\n</script><img>',
+    ],
+)
+def test_a_page_that_somebody_changed_is_refused(report, planted):
+    page = report(3)["report.html"]
+    with pytest.raises(ValueError, match="not a report"):
+        parts_of(page.replace(BEGIN, BEGIN + planted))
+
+
 def test_the_bill_is_so_far_until_it_is_final(report):
     so_far, final = (
         report(3, final=final, job_id=f"j{final}")["report.html"] for final in (False, True)
