@@ -52,8 +52,9 @@ def _opened(local: bool) -> "tuple[Settings, Store, bool]":
 
 def _app(store: "Store", settings: "Settings", local: bool) -> Any:
     from jobs.api.app import make_app
+    from jobs.console import console_router
 
-    return make_app(store, settings, is_local=local)
+    return make_app(store, settings, is_local=local, more=(console_router(),))
 
 
 def _say(server: Server, settings: "Settings", has_keys: bool, work: bool) -> None:

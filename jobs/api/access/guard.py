@@ -45,7 +45,7 @@ def needs(scope: Scope) -> Callable[[Request, Token], Awaitable[Key]]:
 
 def _caller(context: Context, request: Request, token: Token) -> Key:
     if context.keys.is_empty:
-        _check_local(context, request)
+        check_local(context, request)
         return ANYBODY
     found = context.keys.find(token.credentials) if token else None
     if found is None:
@@ -55,7 +55,8 @@ def _caller(context: Context, request: Request, token: Token) -> Key:
     return found
 
 
-def _check_local(context: Context, request: Request) -> None:
+def check_local(context: Context, request: Request) -> None:
+    """`ApiError` unless this machine itself asks, and not a page of another host in its browser."""
     if not context.is_local:
         raise ApiError(401, "There are no keys; see zeroshift keys create.")
     names = [urlsplit(f"//{request.headers.get('host', '')}").hostname]

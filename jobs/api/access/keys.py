@@ -111,6 +111,10 @@ class KeyRing:
         is_right = hmac.compare_digest(key.sha256 if key else _digest(""), _digest(token))
         return key if key and is_right and key.revoked_at is None else None
 
+    def holds(self, key: Key) -> bool:
+        """Whether a key that was found earlier still stands."""
+        return self._fresh().get(key.id) == key and key.revoked_at is None
+
     def _fresh(self) -> dict[str, Key]:
         with self._lock:
             now = self._clock()
