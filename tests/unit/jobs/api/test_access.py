@@ -123,6 +123,8 @@ def test_an_unknown_token_costs_no_request_to_the_store(store, bucket, token, mo
         ({"Host": "evil.example"}, 403),
         ({"Host": "127.0.0.1.evil.example"}, 403),
         ({"Host": ""}, 403),
+        ({"Host": "["}, 403),
+        ({"Origin": "http://["}, 403),
         ({"Origin": "http://localhost:3000"}, 200),
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "null"}, 403),

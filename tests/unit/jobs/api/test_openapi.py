@@ -101,6 +101,18 @@ def test_what_is_posted_has_an_example(client, path):
     assert content.get("example") or document["components"]["schemas"][name]["example"]
 
 
+def test_the_page_shows_every_request_and_fetches_nothing(client):
+    page = client.get("/docs")
+    document = client.get("/openapi.json").json()
+    for path, methods in document["paths"].items():
+        for method in methods:
+            assert f"{method.upper()} {path}" in page.text
+    assert "curl -X POST http://127.0.0.1/v1/batches" in page.text
+    assert "<script" not in page.text
+    assert "https://" not in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+
+
 def references(node):
     if isinstance(node, dict):
         for key, value in node.items():

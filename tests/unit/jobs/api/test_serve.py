@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import json
 import os
 import re
 import signal
@@ -87,7 +88,10 @@ def test_the_command_streams_an_upload_and_ends_cleanly(served, store, bucket):
     assert content.size == 64 * MIB
     assert peak_mib(process) - before < 48  # MiB; the file alone has 64
     process.send_signal(signal.SIGTERM)
+    said = process.stderr.read()
     assert process.wait(60) == 0
+    lines = [json.loads(each) for each in said.splitlines() if each.startswith("{")]
+    assert [(each["what"], each["status"]) for each in lines] == [("POST /v1/files", 200)]
 
 
 def test_it_answers_before_anything_slow_is_imported():
@@ -121,6 +125,7 @@ def test_other_hosts_are_served_with_a_key(here, store, bucket, monkeypatch, cap
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "_work", work)
+    monkeypatch.setattr(command, "audit_to_stderr", lambda: None)
     command.serve(["--host", "0.0.0.0", "--port", "0"])
     assert seen == ["0.0.0.0"]
     assert "no keys" not in capsys.readouterr().err
