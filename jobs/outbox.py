@@ -154,7 +154,7 @@ def make_outbox(
         )
     import httpx  # slow to import, and few have somebody to tell
 
-    from jobs.notify import Notifier as Signed
+    from jobs.notify import Notifier as Signed  # type: ignore[import-untyped,unused-ignore]
 
     client = httpx.Client(trust_env=False, follow_redirects=False)
     return Outbox(store, bucket, lambda url: Signed(url, secret, client))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, FastAPI
 
-from jobs.api import health, jobs
+from jobs.api import docs_page, health, jobs
 from jobs.api.access.audit import Audit
 from jobs.api.access.bodies import BodyLimit
 from jobs.api.access.keys import KeyRing
@@ -27,6 +27,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.router,
     files.router,
     routes.router,
+    docs_page.router,
 )
 
 
@@ -45,7 +46,7 @@ def make_app(
     more          routers beside ours: the receiver of POST /events, pages; a guard of their own
                   (`jobs.api.access.guard`) is theirs to add
     """
-    app = FastAPI(title="Zeroshift", redoc_url=None)
+    app = FastAPI(title="Zeroshift", docs_url=None, redoc_url=None)
     context = Context(
         store=store,
         settings=settings,

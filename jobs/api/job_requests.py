@@ -43,7 +43,11 @@ def _check_model(manifest: Manifest, settings: Settings) -> None:
     model = manifest.model
     if model in BUNDLED or model in settings.api.models or model.startswith("s3://"):
         return
-    if model.startswith(("/", ".", "~")) or Path(model).is_dir():
+    try:
+        is_folder = model.startswith(("/", ".", "~")) or Path(model).is_dir()
+    except OSError as error:  # longer than any name may be
+        raise ManifestError(f"model: found {model[:40]!r}…; allowed: a name") from error
+    if is_folder:
         raise ManifestError(
             f"model: {model!r} is a folder of the server that is not served; allowed: one of "
             "/v1/models, or a name"

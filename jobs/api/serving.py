@@ -20,6 +20,7 @@ from jobs.errors import UserError
 
 GRACE_S = 3  # for requests that are still answered when the server is to end
 STARTED_S = 10.0
+HIGHEST_PORT = 65535
 
 
 class Server:
@@ -88,10 +89,11 @@ def is_loopback(host: str) -> bool:
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    if not 0 <= port <= HIGHEST_PORT:
+        raise UserError(f"port: found {port}; allowed: 0 to {HIGHEST_PORT}; see --port")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=128)
-    except (OSError, OverflowError) as error:
-        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        why = "the port is taken" if taken else str(error)
+    except OSError as error:
+        why = "the port is taken" if error.errno == errno.EADDRINUSE else str(error)
         raise UserError(f"{host}:{port}: {why}; see --host and --port") from error

@@ -1,5 +1,9 @@
 """`zeroshift serve`: the HTTP API, and by default the controller beside it, in one process."""
 
+import logging
+import os
+import sys
+import threading
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,12 +31,22 @@ def serve(arguments: Sequence[str]) -> None:
         with Server(asked.host, asked.port) as server:
             settings, store, has_keys = opened or _opened(local)
             log_to_stderr()
+            audit_to_stderr()
             server.doorstep.open(_app(store, settings, local))
             _say(server, settings, has_keys, asked.work)
             try:
                 _work(server, store, settings, asked.work)
             except KeyboardInterrupt:
                 err.print("ending")
+
+
+def audit_to_stderr() -> None:
+    """The audit log as JSON lines, without the time that other lines begin with."""
+    handler, logger = logging.StreamHandler(sys.stderr), logging.getLogger("zeroshift.audit")
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
 
 
 def _opened(local: bool) -> "tuple[Settings, Store, bool]":
@@ -69,17 +83,19 @@ def _work(server: Server, store: "Store", settings: "Settings", work: bool) -> N
     from jobs.api.batch.work import BatchWork
     from jobs.lease import Rounds
 
-    with Rounds(BatchWork(store, settings).round, settings.poll_s, "batches"):
-        if work:
-            _watch(store, settings)
-        else:
-            server.wait()
+    stop = threading.Event()
+    batches = BatchWork(store, settings, stop=stop)
+    with Rounds(batches.round, settings.poll_s, "batches"):
+        try:
+            if work:
+                _watch(store, settings)
+            else:
+                server.wait()
+        finally:
+            stop.set()
 
 
 def _watch(store: "Store", settings: "Settings") -> None:
-    import os
-    import threading
-
     from jobs.controller import Controller
     from jobs.outbox import make_outbox
 

@@ -59,12 +59,19 @@ def check_local(context: Context, request: Request) -> None:
     """`ApiError` unless this machine itself asks, and not a page of another host in its browser."""
     if not context.is_local:
         raise ApiError(401, "There are no keys; see zeroshift keys create.")
-    names = [urlsplit(f"//{request.headers.get('host', '')}").hostname]
+    names = [_host_of(f"//{request.headers.get('host', '')}")]
     origin = request.headers.get("origin")
     if origin is not None:
-        names.append(urlsplit(origin).hostname)
+        names.append(_host_of(origin))
     if not all(name in LOOPBACK for name in names):
         raise ApiError(403, "Without keys only this machine is let in.")
+
+
+def _host_of(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:  # brackets that do not match
+        return None
 
 
 MayRead = Annotated[Key, Depends(needs("read"))]

@@ -3,7 +3,7 @@
 Every request of the batch gets exactly one line: its answer, its error, or why nobody came to it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from jobs.addresses import Address, JobPaths
@@ -33,12 +33,16 @@ class Written:
 
 @dataclass(slots=True)
 class Results:
-    """Writes the files of one batch, whose jobs have all ended."""
+    """Writes the files of one batch, whose jobs have all ended.
+
+    check   called before each row; what it raises breaks the work off
+    """
 
     store: Store
     bucket: str
     batch: Batch
     created: int
+    check: Callable[[], None] = lambda: None
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -67,6 +71,7 @@ class Results:
         for group in batch.groups:
             seen: set[str] = set()
             for row in self._rows(group):
+                self.check()
                 custom_id = str(row.fields["custom_id"])
                 seen.add(custom_id)
                 self._count(row)

@@ -5,6 +5,7 @@ batch goes on after a restart, and in whichever process looks first.
 """
 
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -37,8 +38,12 @@ log = logging.getLogger("zeroshift")
 LABEL = "batch"  # of a batch's jobs
 
 
+class Ending(TemporaryError):
+    """The process is to end in the middle of a step."""
+
+
 class BatchWork:
-    """Moves the batches of one bucket on."""
+    """Moves the batches of one bucket on. When `stop` is set, a long step is broken off."""
 
     def __init__(
         self,
@@ -46,8 +51,10 @@ class BatchWork:
         settings: Settings,
         fetch: Fetch | None = None,
         clock: Callable[[], float] = time.time,
+        stop: threading.Event | None = None,
     ) -> None:
         self._store, self._settings, self._clock = store, settings, clock
+        self._stop = stop or threading.Event()
         self._bucket = settings.bucket
         self._fetch = fetch or _fetcher(settings)
 
@@ -111,6 +118,7 @@ class BatchWork:
         file = content_of(self._bucket, batch.input_file_id)
         with intake:
             for request in requests_of(self._store, file, settings.api.max_line_bytes):
+                self._go_on()
                 intake.take(request)
             groups = intake.write(settings.api.offer, {LABEL: batch.id})
         return {
@@ -151,17 +159,17 @@ class BatchWork:
         records = {
             each.number: self._load(each.job_id) for each in batch.groups if each.job_id is not None
         }
-        expired = batch.expired or now >= batch.at["expires"]
+        all_ended = all(record.state.ended for record in records.values())
+        expired = batch.expired or (now >= batch.at["expires"] and not all_ended)
         if batch.cancel_requested or expired:
             for record in records.values():
                 if not record.state.ended:
                     request_cancel(self._store, self._bucket, record.job_id, now)
-        all_ended = all(record.state.ended for record in records.values())
         return self._change(batch, lambda old: _seen(old, records, expired, all_ended, now))
 
     def _finish(self, batch: Batch) -> Batch:
         created = batch.at["finalizing"]
-        found = Results(self._store, self._bucket, batch, created).write()
+        found = Results(self._store, self._bucket, batch, created, self._go_on).write()
         values = {name: getattr(found, name) for name in found.__slots__}
         ended: Status = "expired" if batch.expired else "completed"
         if batch.cancel_requested:
@@ -169,6 +177,11 @@ class BatchWork:
         return self._change(
             batch, lambda old: old.moved(ended, self._clock()).model_copy(update=values)
         )
+
+    def _go_on(self) -> None:
+        """`Ending` when the process is to end: whoever looks next begins the step anew."""
+        if self._stop.is_set():
+            raise Ending("the server ends")
 
     def _load(self, job_id: str) -> Record:
         return RecordFile(self._store, JobPaths.of(self._bucket, job_id)).load()

@@ -1,6 +1,7 @@
 """A batch: from lines to jobs, from rows to lines; every request gets exactly one."""
 
 import json
+import threading
 
 import pytest
 
@@ -279,6 +280,30 @@ def test_a_batch_that_can_not_be_worked_does_not_keep_others_waiting(
     store.write(open_root(bucket) / "batch_000000000000aa", b"")
     store.write(BatchPaths(bucket, "batch_000000000000aa").record, b"{}")
     assert finish(batch_of(line("a", body())))["status"] == "completed"
+
+
+def test_a_step_is_broken_off_when_the_process_is_to_end_and_begun_anew(
+    store, settings, batch_of, body, see, work, bucket
+):
+    batch_id, stop = batch_of(line("a", body())), threading.Event()
+    stop.set()
+    BatchWork(store, settings, stop=stop).round()
+    assert see(batch_id)["status"] == "validating"
+    assert list(all_jobs(store, bucket)) == []
+    work.round()
+    assert see(batch_id)["status"] == "in_progress"
+
+
+def test_a_batch_that_was_answered_in_time_does_not_expire_afterwards(
+    store, settings, batch_of, body, see, work, controller
+):
+    batch_id = batch_of(line("a", body()))
+    work.round()
+    worker = controller()
+    worker.look()
+    worker.leave()
+    BatchWork(store, settings, clock=lambda: see(batch_id)["expires_at"] + 1).round()
+    assert see(batch_id)["status"] == "completed"
 
 
 def test_progress_is_told_while_the_job_runs(store, bucket, batch_of, body, work, see):
