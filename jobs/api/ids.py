@@ -23,6 +23,10 @@ def checked_id(text: str, head: str) -> str:
 
 def checked_job(text: str) -> str:
     """`text` when it has the form of a job's id; `NotFound` else."""
-    if not _JOB.fullmatch(text):
+    if not is_job_id(text):
         raise NotFound(f"no job {text[:80]!r}")
     return text
+
+
+def is_job_id(text: str) -> bool:
+    return _JOB.fullmatch(text) is not None

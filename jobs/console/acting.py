@@ -34,7 +34,9 @@ def again(viewer: Submitting, job_id: str, stamp: Stamp) -> Response:
     here = viewer.context
     record = here.shelf.load(checked_job(job_id))
     if not record.state.ended:
-        raise ApiError(409, f"{job_id} is {record.state.value}: it can run again when it has ended.")
+        raise ApiError(
+            409, f"{job_id} is {record.state.value}: it can run again when it has ended."
+        )
     manifest = load_manifest(here.store, JobPaths.of(here.bucket, job_id))
     submitted = submit(here.store, here.settings, same_again(manifest, record, stamp))
     return RedirectResponse(f"/jobs/{submitted.record.job_id}", 303, HEADERS)

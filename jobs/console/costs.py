@@ -15,6 +15,7 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from jobs.addresses import ledger_root
+from jobs.api.ids import is_job_id
 from jobs.bucket import Store
 from jobs.console.guard import Looking
 from jobs.console.pages import PageRoute, page
@@ -43,8 +44,10 @@ class Month:
         return f"{calendar.month_name[self.month]} {self.year}"
 
     @property
-    def dearest(self) -> Sequence[tuple[str, Decimal]]:
-        return sorted(self.jobs.items(), key=lambda item: (-item[1], item[0]))[:MOST]
+    def dearest(self) -> Sequence[tuple[str, Decimal, bool]]:
+        """Name and amount, and whether the name is one that a job can have."""
+        first = sorted(self.jobs.items(), key=lambda item: (-item[1], item[0]))[:MOST]
+        return [(name, usd, is_job_id(name)) for name, usd in first]
 
     @property
     def length(self) -> int:

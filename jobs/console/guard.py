@@ -1,8 +1,8 @@
 """The guard of the pages: a session for each, and nothing changes without the session's token.
 
 The cookie is for this site alone (`SameSite=Strict`), and a request that changes something must
-come from a page of ours: by its `Origin`, and by the token that only our pages hold. Where there are
-no keys at all, this machine is let in without one, as at the API.
+come from a page of ours: by its `Origin`, and by the token that only our pages hold. Where there
+are no keys at all, this machine is let in without one, as at the API.
 """
 
 from dataclasses import dataclass

@@ -44,9 +44,7 @@ HEADERS = {
 OURS = re.compile(r"/(?!/)[A-Za-z0-9._~/-]*")  # a path of this site, and no other site's address
 
 
-def page(
-    name: str, viewer: Viewer | None, status: int = 200, **values: Any
-) -> HTMLResponse:
+def page(name: str, viewer: Viewer | None, status: int = 200, **values: Any) -> HTMLResponse:
     """The page of a template, for a viewer or for somebody who is not signed in."""
     html = render(name, viewer=viewer, now=time.time(), **values)
     answer = HTMLResponse(html, status, {"Content-Security-Policy": POLICY, **HEADERS})

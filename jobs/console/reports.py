@@ -34,7 +34,9 @@ def report(viewer: Looking, job_id: str) -> Response:
     if receipt is None:
         raise NotFound(f"{job_id} is {record.state.value}: there is no report")
     html = _rendered(viewer.context.store.read(_place(record, PAGE)), receipt, job_id)
-    return HTMLResponse(html, headers={"Content-Security-Policy": "frame-ancestors 'none'", **HEADERS})
+    return HTMLResponse(
+        html, headers={"Content-Security-Policy": "frame-ancestors 'none'", **HEADERS}
+    )
 
 
 def _rendered(stored: bytes, receipt: dict[str, Any], job_id: str) -> str:

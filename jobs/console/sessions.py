@@ -1,7 +1,7 @@
 """Who is signed in: sessions in this process's memory, each of one key.
 
-A session is a random name in a cookie, and a second random text that each form of its pages carries.
-They end with the process, after some hours, or when their key is revoked.
+A session is a random name in a cookie, and a second random text that stands in each form of its
+pages. They end with the process, after some hours, or when their key is revoked.
 """
 
 import hmac

@@ -3,8 +3,8 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request
-from fastapi.responses import RedirectResponse, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse, Response
 
 from jobs.api.context import Here
 from jobs.api.problem import ApiError

@@ -60,7 +60,9 @@ class Standing:
 
     @property
     def _end(self) -> float:
-        return self.record.entered.get(self.record.state, self.now) if not self.is_live else self.now
+        return (
+            self.record.entered.get(self.record.state, self.now) if not self.is_live else self.now
+        )
 
     def phases(self) -> tuple[Markup, Sequence[Line]]:
         """A bar and its lines: seconds in each state so far."""
@@ -78,7 +80,6 @@ class Standing:
         moments = sorted((moment, name) for name, moment in entered.items())
         ends = [moment for moment, _ in moments[1:]] + [self._end]
         spent = [
-            (name, max(0.0, end - start))
-            for (start, name), end in zip(moments, ends, strict=True)
+            (name, max(0.0, end - start)) for (start, name), end in zip(moments, ends, strict=True)
         ]
         return [each for each in spent if not State(each[0]).ended]

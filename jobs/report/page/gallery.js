@@ -42,7 +42,9 @@ function place() {
   const top = -gallery.getBoundingClientRect().top;
   const step = grid.height + GAP;
   const first = Math.max(0, (Math.floor(top / step) - ROWS_BEYOND) * grid.columns);
-  const last = Math.min(shown.length, (Math.ceil((top + innerHeight) / step) + ROWS_BEYOND) * grid.columns);
+  // The first rows are there before they are in view: for whoever comes by keyboard, or by ear.
+  const below = Math.max(0, Math.ceil((top + innerHeight) / step)) + ROWS_BEYOND;
+  const last = Math.min(shown.length, below * grid.columns);
   for (const [at, made] of cards) {
     if ((at < first || at >= last) && !made.contains(document.activeElement)) {
       made.remove();

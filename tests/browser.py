@@ -1,4 +1,4 @@
-"""A real browser for the tests that look at pages: Debian's Chromium, which goes nowhere by itself.
+"""Fixtures of a real browser, for tests that look at pages: Debian's Chromium, kept to itself.
 
 A laptop without it skips; where REQUIRE_BROWSER is 1, and in CI without that, it must be there.
 """
