@@ -1,7 +1,7 @@
 """Rows as the page carries them: without what is empty, and no more than a browser can hold.
 
-Of a job with too many, the page has errors first, then rows with boxes, then the others; memory is
-bounded by what it has, whatever the job.
+Of a job with too many, the page has errors first, then rows with boxes, then the others; long texts
+are cut. Memory is bounded by what the page has, whatever the job.
 """
 
 import json
@@ -12,6 +12,8 @@ from typing import Any
 from jobs.report.facets import boxes
 
 MOST_ROWS = 50_000
+MOST_BYTES = 64 << 20  # of all rows together: of long ones, as of documents, there are fewer
+LONGEST_TEXT = 4000  # characters
 RANKS = ERROR, BOXED, PLAIN = range(3)
 
 
@@ -31,7 +33,9 @@ class Entries:
 
     box_field: str | None
     most: int = MOST_ROWS
+    most_bytes: int = MOST_BYTES
     seen: int = 0
+    _bytes: int = 0
     _kept: tuple[list[Entry], ...] = field(default_factory=lambda: tuple([] for _ in RANKS))
 
     def add(self, row: dict[str, Any], shard: int, index: int) -> None:
@@ -39,17 +43,21 @@ class Entries:
         number, self.seen = self.seen, self.seen + 1
         found = boxes(row.get("output"), self.box_field)
         rank = ERROR if row["status"] == "error" else BOXED if found else PLAIN
-        if len(self) >= self.most and not self._make_room(rank):
+        if not self._make_room(rank, 0):
             return
         body = dumps({"row": shortened(row), **({"boxes": found} if found else {})})
-        self._kept[rank].append(Entry(number, shard, index, body))
+        if self._make_room(rank, len(body)):
+            self._kept[rank].append(Entry(number, shard, index, body))
+            self._bytes += len(body)
 
-    def _make_room(self, rank: int) -> bool:
-        for lesser in reversed(RANKS[rank + 1 :]):
-            if self._kept[lesser]:
-                self._kept[lesser].pop()
-                return True
-        return False
+    def _make_room(self, rank: int, size: int) -> bool:
+        """Whether there is room for so many bytes more, at the cost of less telling rows."""
+        while len(self) >= self.most or self._bytes + size > self.most_bytes:
+            lesser = next((kept for kept in reversed(self._kept[rank + 1 :]) if kept), None)
+            if lesser is None:
+                return False
+            self._bytes -= len(lesser.pop().body)
+        return True
 
     @property
     def left_out(self) -> int:
@@ -65,8 +73,18 @@ class Entries:
 
 
 def shortened(row: dict[str, Any]) -> dict[str, Any]:
-    """The row without what says nothing: nulls, and empty texts, lists and objects."""
-    return {name: value for name, value in row.items() if value not in (None, "", [], {})}
+    """The row without what says nothing, nulls and what is empty, and with long texts cut."""
+    return {name: _cut(value) for name, value in row.items() if value not in (None, "", [], {})}
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        return f"{value[:LONGEST_TEXT]}… ({len(value)} characters)"
+    if isinstance(value, list):
+        return [_cut(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _cut(each) for name, each in value.items()}
+    return value
 
 
 def dumps(value: Any) -> str:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 audit = logging.getLogger("zeroshift.audit")
 QUIET = ("/healthz", "/readyz", "/metrics")
+LIVE = "/live/"  # what an open page of the console asks for every second
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class Audit:
         route = getattr(scope.get("route", None), "path", "unknown")
         self._counts.requests[(scope["method"], route, status)] += 1
         self._counts.seconds[route] = self._counts.seconds.get(route, 0.0) + seconds
-        if scope["path"] not in QUIET:
+        if scope["path"] not in QUIET and not scope["path"].startswith(LIVE):
             audit.info("%s", json.dumps(self._line(scope, status, seconds)))
 
     def _line(self, scope: Scope, status: int, seconds: float) -> dict[str, Any]:

@@ -43,6 +43,22 @@ def test_empty_fields_are_left_out_and_zeros_are_not():
     assert shortened(row) == {"key": "k", "frame": 0, "no": False}
 
 
+def test_long_texts_are_cut_and_say_how_long_they_were():
+    row = {"output": {"pages": ["x" * 9000]}}
+    [page] = shortened(row)["output"]["pages"]
+    assert page == "x" * 4000 + "… (9000 characters)"
+
+
+def test_of_long_rows_there_are_fewer_and_errors_still_come_first():
+    entries = Entries("bbox", 100, most_bytes=10_000)
+    for number, kind in enumerate("p" * 20 + "e" * 3):
+        entries.add({"key": "x" * 1000, **KINDS[kind]}, 0, number)
+    kept_bytes = sum(len(each.body) for each in entries)
+    assert 8_000 < kept_bytes <= 10_000
+    assert [each.number for each in entries][-3:] == [20, 21, 22]
+    assert entries.left_out == 23 - len(entries)
+
+
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_json_for_a_script_is_plain_and_means_the_same(value):
     text = dumps(value)
