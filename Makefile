@@ -3,7 +3,7 @@
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: help setup demo test test-fast check fmt bench fuzz chaos accuracy lock ceph
+.PHONY: help setup demo test test-fast check fmt bench fuzz chaos accuracy lock ceph browser
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -17,8 +17,11 @@ demo: setup  ## the whole job for real, on embedded defaults
 test: setup  ## all tests, with real Ray, Serve and vLLM
 	$(PYTEST) -m "not chaos" tests
 
-test-fast: setup  ## all tests but those that start Ray, vLLM or Ceph
-	$(PYTEST) -m "not slow and not ceph and not chaos" tests
+test-fast: setup  ## all tests but those that start Ray, vLLM, Ceph or a browser
+	$(PYTEST) -m "not slow and not ceph and not browser and not chaos" tests
+
+browser:  ## install Chromium for the tests that look at pages (Debian, as root)
+	@scripts/chromium
 
 ceph:  ## install Ceph's RADOS gateway for the tests that want it (Debian, as root)
 	@scripts/ceph_rgw install

@@ -72,6 +72,11 @@ class JobPaths:
         return self.root / "rows/"
 
     @property
+    def thumbs(self) -> Address:
+        """Small pictures of the rows, for the report."""
+        return self.root / "thumbs/"
+
+    @property
     def markers(self) -> Address:
         return self.root / "shards/"
 
@@ -96,6 +101,9 @@ class JobPaths:
     def rows_of_attempt(self, shard: int, epoch: int, attempt: int) -> Address:
         """No two attempts write the same object, so none spoils what another has committed."""
         return self.rows / f"{shard:05d}-{epoch:05d}-{attempt:02d}.jsonl"
+
+    def thumbs_of_attempt(self, shard: int, epoch: int, attempt: int) -> Address:
+        return self.thumbs / f"{shard:05d}-{epoch:05d}-{attempt:02d}.zip"
 
     def marker_of(self, shard: int) -> Address:
         return self.markers / f"{shard:05d}.json"

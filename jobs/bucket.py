@@ -28,6 +28,7 @@ from jobs.patience import Patience
 from jobs.store_body import read_body
 from jobs.store_client import Requests, Spelling, StoreOptions, make_client
 from jobs.store_errors import translate, upload_error
+from jobs.store_parts import PartUploads
 
 __all__ = ["Found", "Store", "StoreOptions", "translate"]
 
@@ -45,7 +46,7 @@ class Found:
     modified: datetime
 
 
-class Store:
+class Store(PartUploads):
     """An S3 client with our errors; safe to share between threads.
 
     `options` may change once: when the store turns out to want another spelling of etags, or not
@@ -78,6 +79,14 @@ class Store:
             if "InvalidRange" in str(error):
                 return b""
             raise
+
+    def read_part(self, address: Address, first: int, length: int, etag: str) -> bytes:
+        """`length` bytes from byte `first` on, fewer at the end; `Conflict` when it has changed."""
+        where = f"bytes={first}-{first + length - 1}"
+        body, found = self._get(address, Range=where, IfMatch=etag)
+        if found != etag:  # a store that does not know the condition
+            raise Conflict(f"{address}: changed by somebody else")
+        return body
 
     def region(self, bucket: str) -> str | None:
         """The region that the store itself says the bucket is in; None when it does not say."""
@@ -165,6 +174,12 @@ class Store:
                     _bare(item["ETag"]),
                     item["LastModified"],
                 )
+
+    def files(self, prefix: Address) -> Iterator[Address]:
+        """The objects one level under `prefix`."""
+        for page in self._pages(prefix, Delimiter="/"):
+            for item in page.get("Contents", ()):
+                yield Address(prefix.bucket, item["Key"])
 
     def folders(self, prefix: Address) -> Iterator[Address]:
         """The prefixes one level under `prefix`."""

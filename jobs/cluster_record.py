@@ -6,12 +6,14 @@ written meanwhile: so a controller that was paused finds out that its cluster wa
 
 import json
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from decimal import Decimal
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from infra.catalogue.billing import HOUR_S
 from infra.clusters.base import NodeInterval
 from jobs.addresses import ROOT, Address, clusters_root
 from jobs.bucket import Store
@@ -49,6 +51,17 @@ class ClusterRecord(BaseModel):
     idle: str = ""
     epoch: int = 0
     drain_at: float | None = None
+
+    def usd_of(self, nodes: Iterable[NodeInterval], now: float) -> Decimal | None:
+        """What nodes of it ran so far, at their price; a bill rounds as the provider does.
+
+        None: the price is unknown.
+        """
+        if self.offer.rate is None:
+            return None
+        end = self.gone_at or now
+        seconds = sum(max(0.0, (node.gone_at or end) - node.launched_at) for node in nodes)
+        return Decimal(repr(round(seconds, 3))) * self.offer.rate / HOUR_S
 
     def until(self, now: float) -> float:
         """When the last tenant's node time ended: with its last node, or `now` while one lives."""

@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 
 from infra.clusters import make_cluster, make_sweeper
 from jobs import presence
@@ -23,6 +24,7 @@ from jobs.fleet import Fleet, MakeCluster
 from jobs.held_job import HeldJob
 from jobs.inbox import Inbox
 from jobs.lease import LEASE_S, TOLERATED, Heartbeat, Rounds
+from jobs.outbox import Outbox
 from jobs.policy.batching import held
 from jobs.queue import dequeue, queued
 from jobs.reaper import MakeSweeper, Reaped, Reaper
@@ -36,6 +38,7 @@ from jobs.suspects import Suspects
 log = logging.getLogger("zeroshift")
 REAP_EVERY_S = 60.0  # or a lease, if that is less; `jobs.orphans` says what a round costs
 SUSPECTS_EVERY_S = 5.0  # costs nothing while there are none
+OUTBOX_EVERY_S = 5.0
 
 
 class Controller:
@@ -49,6 +52,7 @@ class Controller:
         clock: Callable[[], float] = time.time,
         make: MakeCluster = make_cluster,
         sweeper: MakeSweeper = make_sweeper,
+        outbox: Outbox | None = None,
     ) -> None:
         self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
@@ -58,6 +62,7 @@ class Controller:
         self._lease_s = settings.cluster_lease_s
         self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock, self._lease_s)
         self._suspects = Suspects(self._reaper)
+        self._outbox = outbox
 
     def watch(self, stop: threading.Event) -> None:
         """Work until `stop` is set; then the cluster goes down and the presence ends.
@@ -66,7 +71,7 @@ class Controller:
         """
         self._check_store()
         try:
-            with self._heartbeat(), self._reaping(), self._suspecting():
+            with self._heartbeat(), self._reaping(), self._suspecting(), self._letters():
                 while not stop.is_set():
                     if not self._safely(self._look) and not stop.wait(self._settings.poll_s):
                         self._safely(self._rest_if_idle)
@@ -93,7 +98,7 @@ class Controller:
         """Work until nothing is left to do, then take the cluster down and return."""
         self._check_store()
         try:
-            with self._heartbeat(), self._reaping(), self._suspecting():
+            with self._heartbeat(), self._reaping(), self._suspecting(), self._letters():
                 self._beat()
                 while self.look() or self._later():
                     pass
@@ -195,6 +200,12 @@ class Controller:
 
     def _heartbeat(self) -> Heartbeat:
         return Heartbeat(self._beat, min(LEASE_S, self._lease_s))
+
+    def _letters(self) -> AbstractContextManager[object]:
+        """Tell who is to be told of jobs that have ended, those of before a restart too."""
+        if self._outbox is None:
+            return nullcontext()
+        return Rounds(self._outbox.round, OUTBOX_EVERY_S, "outbox")
 
     def _reaping(self) -> Rounds:
         """End what dead controllers left; a cluster of our own holds a live lease."""

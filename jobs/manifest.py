@@ -135,6 +135,10 @@ class Manifest(_Part):
         description="Seconds that the job may be held for another to share its cold start.",
     )
     labels: dict[str, str] = Field(default={})
+    webhook: Filled | None = Field(
+        default=None,
+        description="Address that is told when the job has ended; the settings allow which.",
+    )
     idempotency_key: Filled | None = Field(
         default=None, description="Two requests with the same name and key are one job."
     )

@@ -67,6 +67,11 @@ class AnswerOptions(Part):
     confidence: bool = Field(
         default=False, description="Whether rows tell the probability of each chosen value."
     )
+    report: bool = Field(
+        default=True,
+        description="Whether a page to look at, report.html, is written beside the results, with "
+        "small pictures that the worker keeps of what it decodes.",
+    )
     retry: bool = Field(
         default=True, description="Whether a wrong answer is asked for once more, differently."
     )

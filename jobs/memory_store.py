@@ -7,6 +7,7 @@ request takes effect at one moment, under a lock.
 import hashlib
 import io
 import threading
+import uuid
 from bisect import bisect_left, insort
 from datetime import UTC, datetime
 from typing import Any
@@ -42,6 +43,7 @@ class MemoryClient:
     def __init__(self) -> None:
         self.buckets: dict[str, dict[str, tuple[bytes, str, datetime]]] = {}
         self._keys: dict[str, list[str]] = {}
+        self._parts: dict[str, dict[int, bytes]] = {}
         self._lock = threading.Lock()
 
     def create_bucket(self, *, Bucket: str) -> dict[str, Any]:  # noqa: N803
@@ -70,9 +72,10 @@ class MemoryClient:
             body, etag, modified = self._found(Bucket, Key, "NoSuchKey")
         self._check((body, etag, modified), more)
         if "Range" in more:
-            if not body:
+            first, last = map(int, more["Range"].removeprefix("bytes=").split("-"))
+            if first >= len(body):
                 raise _error("InvalidRange", 416)
-            body = body[: int(more["Range"].rpartition("-")[2]) + 1]
+            body = body[first : last + 1]
         return {"Body": io.BytesIO(body), **_facts(body, etag, modified)}
 
     def head_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
@@ -107,8 +110,47 @@ class MemoryClient:
         contents = [
             {"Key": key, "Size": len(body), "ETag": f'"{etag}"', "LastModified": modified}
             for key, (body, etag, modified) in found.items()
+            if not Delimiter or Delimiter not in key[len(Prefix) :]
         ]
         return {"Contents": contents, "CommonPrefixes": [{"Prefix": f} for f in folders], **more}
+
+    def create_multipart_upload(self, *, Bucket: str, Key: str, **_: Any) -> dict[str, Any]:  # noqa: N803
+        self._objects(Bucket)
+        upload = uuid.uuid4().hex
+        with self._lock:
+            self._parts[upload] = {}
+        return {"UploadId": upload}
+
+    def upload_part(
+        self,
+        *,
+        Bucket: str,  # noqa: N803
+        Key: str,  # noqa: N803
+        UploadId: str,  # noqa: N803
+        PartNumber: int,  # noqa: N803
+        Body: bytes,  # noqa: N803
+    ) -> dict[str, Any]:
+        with self._lock:
+            self._parts[UploadId][PartNumber] = Body
+        return {"ETag": f'"{hashlib.md5(Body, usedforsecurity=False).hexdigest()}"'}
+
+    def complete_multipart_upload(
+        self,
+        *,
+        Bucket: str,  # noqa: N803
+        Key: str,  # noqa: N803
+        UploadId: str,  # noqa: N803
+        **_: Any,
+    ) -> dict[str, Any]:
+        with self._lock:
+            parts = self._parts.pop(UploadId)
+        body = b"".join(parts[number] for number in sorted(parts))
+        return self.put_object(Bucket=Bucket, Key=Key, Body=body)
+
+    def abort_multipart_upload(self, *, Bucket: str, Key: str, UploadId: str) -> dict[str, Any]:  # noqa: N803
+        with self._lock:
+            self._parts.pop(UploadId, None)
+        return {}
 
     def upload_file(self, path: str, bucket: str, key: str, ExtraArgs: Any) -> None:  # noqa: N803
         with open(path, "rb") as file:

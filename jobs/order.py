@@ -53,6 +53,7 @@ class Order(_Noun):
     checks          names of the task's own checks
     retry           whether an answer that is wrong is asked for once more
     confidence      whether rows tell the probability of each chosen value
+    thumbs          whether small pictures are kept beside the rows, for the report
     grammar_check   how many pictures of the first shard are asked without the grammar too
     image_tokens    the most tokens that a picture may take; None is the pixel bounds alone
     frames          which pages and animation frames: first, all, every:N
@@ -79,6 +80,7 @@ class Order(_Noun):
     sampling: Sampling
     retry: bool = True
     confidence: bool = False
+    thumbs: bool = False
     grammar_check: int = 0
     min_pixels: int | None
     max_pixels: int | None
@@ -150,6 +152,7 @@ class Marker(_Noun):
 
     file            name of the rows file; empty in old markers: the shard's number
     digest          sha256 of the rows file
+    thumbs          name of the file with small pictures of its rows; empty: there is none
     tokens          computed for its rows; old markers: None
     weight          of its rows together, by which the work's cost is shared; old markers: None
     started_at      and `ended_at`: seconds since the epoch by the worker's clock
@@ -167,6 +170,7 @@ class Marker(_Noun):
     rows: int
     errors: int
     file: str = ""
+    thumbs: str = ""
     digest: str
     tokens: int | None = None
     started_at: float

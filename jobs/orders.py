@@ -36,6 +36,7 @@ def make_order(
         sampling=_sampling(manifest, task),
         retry=manifest.answer.retry,
         confidence=manifest.answer.confidence,
+        thumbs=manifest.answer.report,
         grammar_check=manifest.answer.sample(record.counts.total),
         min_pixels=manifest.image.min_pixels,
         max_pixels=manifest.image.max_pixels,

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
@@ -20,6 +21,7 @@ NAMED = 3  # of the pictures in question, in a complaint
 AHEAD = 8  # shards that are read while one is compared
 
 Input = tuple[str, str]  # address and etag
+T = TypeVar("T")
 
 
 def read_markers(store: Store, paths: JobPaths, known: dict[int, Marker]) -> dict[int, Marker]:
@@ -114,10 +116,10 @@ def _shown(kind: str, found: Counter[Input]) -> str:
 
 
 def in_order(
-    markers: Mapping[int, Marker], read: Callable[[Marker], list[Row]]
-) -> Iterator[tuple[Marker, list[Row]]]:
-    """Each shard with its rows, by number, a few of them read ahead."""
-    waiting: list[tuple[Marker, Future[list[Row]]]] = []
+    markers: Mapping[int, Marker], read: Callable[[Marker], T]
+) -> Iterator[tuple[Marker, T]]:
+    """Each shard with what is read of it, by number, a few of them read ahead."""
+    waiting: list[tuple[Marker, Future[T]]] = []
     with ThreadPoolExecutor(AHEAD, thread_name_prefix="close") as threads:
         try:
             for _, marker in sorted(markers.items()):

@@ -8,27 +8,21 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn
 
 from infra.clusters.base import WorkerProcess
 from infra.errors import ClusterError, NoCapacity
 from infra.planner.plan import Plan
-from jobs.addresses import Address
 from jobs.budget_watch import BudgetKeeper
-from jobs.close import Closing, Totals
 from jobs.cost.account import Tenancy, earlier_entries
-from jobs.cost.bill import bill_of
-from jobs.cost.books import amend, settle_tenancy, write_receipt
+from jobs.cost.books import amend, settle_tenancy
 from jobs.disk import disk_fault
-from jobs.errors import Conflict, JobFailed, TemporaryError, ZeroshiftError
+from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
 from jobs.estate import settle
 from jobs.fleet import Fleet, Raised
 from jobs.held_job import HeldJob
-from jobs.history import remember
 from jobs.limits import Limits
 from jobs.manifest import Manifest
 from jobs.offers import snapshot
@@ -36,6 +30,7 @@ from jobs.order import PictureLimits
 from jobs.orders import make_order
 from jobs.pin import pin
 from jobs.planning import plans_for
+from jobs.publishing import Publishing
 from jobs.queue import dequeue
 from jobs.reachable import check_reachable
 from jobs.record import Counts, Record
@@ -68,6 +63,7 @@ class JobRun:
 
     def __post_init__(self) -> None:
         self.store, self.paths, self.clock = self.job.store, self.job.paths, self.job.clock
+        self.publishing = Publishing(self.job, self.settings, self.fleet)
         self.way_back = WayBack(self.job, self.settings, self.fleet, self.end, self.write_off_later)
 
     @property
@@ -238,9 +234,9 @@ class JobRun:
         errors, total = self.record.counts.errors, self.record.counts.total
         if errors:
             reason = f"{errors} of {total} pictures failed"
-            self.publish(watch, State.COMPLETED_WITH_ERRORS, reason)
+            self.publishing.publish(watch, State.COMPLETED_WITH_ERRORS, reason)
         else:
-            self.publish(watch, State.COMPLETED, "")
+            self.publishing.publish(watch, State.COMPLETED, "")
 
     def end(self, state: State, reason: str) -> None:
         """End without a success marker; what rows there are stay, and are published.
@@ -250,7 +246,7 @@ class JobRun:
         if self.watch is not None:
             self.watch.look()
             try:
-                self.publish(self.watch, state, reason)
+                self.publishing.publish(self.watch, state, reason)
                 return
             except OSError as fault:
                 why = disk_fault(fault, self.settings.work_dir)
@@ -258,42 +254,3 @@ class JobRun:
                 self.write_off_later()
         self.job.move(state, reason)
         dequeue(self.store, self.settings.bucket, self.record.job_id)
-
-    def publish(self, watch: Watch, state: State, reason: str) -> None:
-        """Write rows and a receipt with the bill so far, then enter the end state."""
-        self.fleet.write_nodes()
-        now, cluster = self.clock(), watch.raised.record_now()
-        tenancy = watch.tenancy(None if state.succeeded else now)
-        entries = [*watch.earlier, *tenancy.on(cluster, now)]
-        rows_usd, closing = bill_of(entries).work_usd, self.closing()
-        totals = closing.write(rows_usd, whole=state.succeeded)
-        rows_usd = rows_usd if totals.rows else Decimal(0)
-        record = self.record.moved(state, now, reason)
-        bill = write_receipt(closing.fence(), record, totals, entries, rows_usd, cluster, False)
-        if state.succeeded:
-            closing.succeed(self.record.job_id)
-        self.job.change(cost_usd=bill.usd)
-        self.job.move(state, reason)
-        dequeue(self.store, self.settings.bucket, self.record.job_id)
-        tenancy = replace(tenancy, record=record)
-        self.fleet.settle_with(partial(self.account, tenancy, totals, rows_usd, watch.raised))
-
-    def closing(self) -> Closing:
-        output = Address.parse(self.record.output)
-        return Closing(self.store, self.paths, output, self.record.shards, self.job.change)
-
-    def account(
-        self,
-        tenancy: Tenancy,
-        totals: Totals,
-        rows_usd: Decimal | None,
-        raised: Raised,
-        until: float,
-    ) -> None:
-        """The final bill, when the cluster is gone or another job has begun on it."""
-        bucket, cluster, record = self.settings.bucket, raised.record, tenancy.record
-        entries = settle_tenancy(self.store, bucket, tenancy, cluster, until)
-        bill = write_receipt(self.store, record, totals, entries, rows_usd, cluster, True)
-        remember(self.store, bucket, record, totals, bill, until)
-        with suppress(Conflict):  # resumed meanwhile: it is another claim's to tell
-            self.job.change(cost_usd=bill.usd)

@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from jobs.errors import SettingsError
 from jobs.problems import Problem, one_line, problems_of
+from jobs.settings_api import Api, Webhook
 from jobs.settings_budgets import Budgets
 from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, Prices, example
 from jobs.settings_sources import (
@@ -168,6 +169,8 @@ class Settings(BaseSettings):
     pictures: Pictures = Field(default=Pictures(), description="")
     local: LocalOffer = Field(default=LocalOffer(), description="")
     prices: Prices = Field(default=Prices(), description="")
+    api: Api = Field(default=Api(), description="")
+    webhook: Webhook = Field(default=Webhook(), description="")
 
     @classmethod
     def settings_customise_sources(

@@ -14,6 +14,7 @@ from jobs.cost.purses import Purses
 from jobs.errors import ManifestError, NotFound, PermanentError
 from jobs.gates import budget_gate, code_gate, engine_gate, licence_gate, spent_gate
 from jobs.manifest import Manifest, default_output, job_id, parse_manifest
+from jobs.outbox import check_webhook, post
 from jobs.pin import is_picture
 from jobs.planning import passed_over, plan_for, plans_for, spec_for
 from jobs.queue import enqueue
@@ -90,6 +91,7 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     except NotFound:
         pass
     plan_for(manifest, settings)
+    check_webhook(manifest, settings.webhook)
     warnings = (*check(store, manifest), *passed_over(manifest, settings))
     checked = pass_gates(store, settings, manifest)
     now = time.time()
@@ -105,6 +107,7 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     store.write(paths.manifest, manifest.model_dump_json(indent=1).encode())
     # Queued first: a queue entry without a record is skipped, a record without one would wait for
     # ever.
+    post(store, settings.bucket, manifest, paths.job_id, settings.webhook)
     enqueue(store, settings.bucket, paths.job_id)
     created = file.create(record)
     return Submitted(record if created else file.load(), created, warnings)

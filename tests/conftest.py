@@ -16,6 +16,9 @@ import pytest
 from demo.store import embedded_store
 from jobs.bucket import Store, StoreOptions
 from jobs.memory_store import MemoryStore
+from tests.browser import chromium, look, violations
+
+__all__ = ["chromium", "look", "violations"]  # fixtures for every test
 
 HEAVY = ("ray", "vllm")
 CEPH = Path(__file__).parents[1] / "scripts/ceph_rgw"

@@ -18,6 +18,7 @@ from worker.families import Family
 from worker.fetch import fetch
 from worker.grammar_check import Comparison
 from worker.pictures import Decoders, Limits, Prepared, Selection, Unprepared, prepare_all
+from worker.thumbs import small
 from worker.timing import Clock
 
 T = TypeVar("T")
@@ -64,6 +65,7 @@ class InputRun:
     attempt: int
     comparison: Comparison | None = None
     busy: Busy = field(default_factory=Busy)
+    thumbs: dict[int, list[bytes]] = field(default_factory=dict)  # of its rows, by their frame
 
     async def rows(self) -> list[Row]:
         """One row, or one for each frame; never none, and never an exception of a picture's."""
@@ -109,8 +111,16 @@ class InputRun:
         data = fetch(self.tools.store, each)
         clock.lap("fetch_s")
         frames = self._decoded(data)
+        if self.order.thumbs:
+            self._keep_small(frames)
         clock.lap("decode_s")
         return frames
+
+    def _keep_small(self, frames: Sequence[Prepared | Unprepared]) -> None:
+        for each in frames:
+            if isinstance(each, Prepared):
+                row = 0 if self._is_together else each.frame
+                self.thumbs.setdefault(row, []).append(small(each))
 
     def _decoded(self, data: bytes) -> Sequence[Prepared | Unprepared]:
         tools, order = self.tools, self.order

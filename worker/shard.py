@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 
 from jobs.addresses import JobPaths
 from jobs.commit import commit, make_commit
-from jobs.errors import NotFound
+from jobs.errors import NotFound, ZeroshiftError
 from jobs.order import InHand, Marker, Order, PinnedInput, Turn
 from jobs.rows import Row
+from jobs.thumbs import pack
 from worker.busy import Busy
 from worker.grammar_check import Comparison
 from worker.inputs import InputRun, Tools
@@ -79,8 +80,13 @@ class ShardRun:
         else:
             made = await asyncio.gather(*(run.rows() for run in runs))
         rows = [row for of_input in made for row in of_input]
+        thumbs = [
+            run.thumbs.get(row.frame, ())
+            for run, of_input in zip(runs, made, strict=True)
+            for row in of_input
+        ]
         async with self.tools.committing:
-            return await self.tools.in_thread(self._commit, rows, began)
+            return await self.tools.in_thread(self._commit, rows, thumbs, began)
 
     async def _one_by_one(self, runs: Sequence[InputRun]) -> list[list[Row]]:
         killer = await self.tools.in_thread(self._in_hand)
@@ -123,11 +129,14 @@ class ShardRun:
             busy=self.busy,
         )
 
-    def _commit(self, rows: Sequence[Row], began: float) -> Marker:
+    def _commit(
+        self, rows: Sequence[Row], thumbs: Sequence[Sequence[bytes]], began: float
+    ) -> Marker:
         body, marker = make_commit(self.paths, rows, self.shard, self.epoch, self.attempt, began)
         marker = marker.model_copy(
             update={
                 "grammar_check": self.comparison.result(),
+                "thumbs": self._keep(pack(thumbs)),
                 "ended_at": moment(),
                 "node": node_name(),
                 "busy": self.busy.stretches(),
@@ -138,6 +147,18 @@ class ShardRun:
         )
         keep = commit if self.tools.spool is None else self.tools.spool.commit
         return keep(self.tools.store, self.paths, body, marker)
+
+    def _keep(self, thumbs: bytes) -> str:
+        """Write the small pictures; the name of their file, empty when it could not be written:
+        rows are not lost for want of pictures."""
+        address = self.paths.thumbs_of_attempt(self.shard, self.epoch, self.attempt)
+        if not thumbs:
+            return ""
+        try:
+            self.tools.store.write(address, thumbs, "application/zip")
+        except ZeroshiftError:
+            return ""
+        return address.name
 
     def _settled(self) -> Marker | None:
         """The marker of rows that an earlier attempt made: they are paid for. It may have died, or

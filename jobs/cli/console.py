@@ -4,9 +4,7 @@ The rest of what commands share, which needs no store, is in `jobs.cli.lines` an
 here as well.
 """
 
-from typing import Any
-
-from jobs.addresses import Address, JobPaths
+from jobs.addresses import JobPaths
 from jobs.bucket import Store, StoreOptions
 from jobs.cli.lines import (
     Exit,
@@ -18,7 +16,6 @@ from jobs.cli.lines import (
     out,
     print_json,
 )
-from jobs.cost.receipt import read_receipt
 from jobs.errors import NotFound
 from jobs.record import Record, RecordFile
 from jobs.settings import Settings, load_settings
@@ -31,7 +28,6 @@ __all__ = [
     "errors_as_lines",
     "exit_for",
     "fail",
-    "load_receipt",
     "load_record",
     "log_to_stderr",
     "open_store",
@@ -69,12 +65,3 @@ def load_record(store: Store, settings: Settings, job: str) -> Record:
         raise NotFound(f"no job {job!r} in bucket {settings.bucket!r}; see zeroshift status") from (
             error
         )
-
-
-def load_receipt(store: Store, record: Record) -> dict[str, Any] | None:
-    """The receipt in the job's output; None when there is none yet, or it is another job's."""
-    try:
-        receipt = read_receipt(store.read(Address.parse(record.output) / "receipt.json"))
-    except NotFound:
-        return None
-    return receipt if receipt["job_id"] == record.job_id else None

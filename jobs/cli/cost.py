@@ -12,7 +12,7 @@ import typer
 
 from jobs.bucket import Store
 from jobs.cli import cost_checks, cost_export
-from jobs.cli.console import errors_as_lines, load_receipt, load_record, open_store, out, print_json
+from jobs.cli.console import errors_as_lines, load_record, open_store, out, print_json
 from jobs.cli.cost_table import print_classes, print_csv, print_otherwise, print_report
 from jobs.cli.default_command import DefaultCommand
 from jobs.cli.policy import add_policy
@@ -20,6 +20,7 @@ from jobs.cli.summary import print_bill
 from jobs.cost.comparison import AtEndpoint, at_endpoints, cheapest
 from jobs.cost.entry import Entry
 from jobs.cost.ledger import day_of, entries, entries_of
+from jobs.cost.receipt import receipt_of
 from jobs.cost.report import Report, keys_of, make_report
 from jobs.cost.report_json import to_json
 from jobs.cost.since import parse_since
@@ -97,7 +98,7 @@ def _show_all(store: Store, settings: Settings, asked: Asked) -> None:
 
 def _show_job(store: Store, settings: Settings, job: str, asked: Asked) -> None:
     record, by = load_record(store, settings, job), asked.by or "phase"
-    receipt = load_receipt(store, record)
+    receipt = receipt_of(store, record)
     report = make_report(_of_job(store, settings, record, asked), by)
     if receipt is None and not report.total.entries:
         raise UserError(f"{job} is {record.state.value}: there is no bill yet")

@@ -1,5 +1,6 @@
 """Commands about jobs and clusters: the controller, and looking at what it does."""
 
+import os
 import sys
 import threading
 import time
@@ -9,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from jobs.addresses import Address, JobPaths
+from jobs.addresses import Address
 from jobs.bucket import Store
+from jobs.cancelling import request_cancel
 from jobs.cli.console import (
     end_like_ctrl_c,
     err,
     errors_as_lines,
-    load_receipt,
     load_record,
     log_to_stderr,
     open_store,
@@ -25,16 +26,16 @@ from jobs.cli.console import (
 from jobs.cli.summary import print_clusters, print_jobs, print_summary
 from jobs.close import rows_of
 from jobs.controller import Controller
+from jobs.cost.receipt import receipt_of
 from jobs.errors import UserError
 from jobs.fleet import cluster_records
 from jobs.lease import Rounds
 from jobs.manifest import manifest_schema
+from jobs.outbox import make_outbox
 from jobs.policy.expected import expected_window_s
-from jobs.queue import all_jobs, dequeue
-from jobs.record import Record, RecordFile
+from jobs.queue import all_jobs
 from jobs.settings import Settings
 from jobs.settings_template import settings_template
-from jobs.states import State
 
 app = typer.Typer()
 METRICS_EVERY_S = 30.0
@@ -54,7 +55,8 @@ def watch(
     with errors_as_lines():
         settings, store = open_store()
         log_to_stderr()
-        controller, stop = Controller(store, settings), threading.Event()
+        outbox = make_outbox(store, settings.bucket, settings.webhook, os.environ)
+        controller, stop = Controller(store, settings, outbox=outbox), threading.Event()
         end_like_ctrl_c()
         err.print(f"controller {controller.name} watches bucket {settings.bucket}")
         with _written_metrics(store, settings, metrics_file):
@@ -92,7 +94,7 @@ def status(
             if as_json:
                 print_json(record.model_dump(mode="json"))
             else:
-                print_summary(out, record, load_receipt(store, record), expected_window_s(settings))
+                print_summary(out, record, receipt_of(store, record), expected_window_s(settings))
             return
         records = [load_record(store, settings, each) for each in all_jobs(store, settings.bucket)]
         records.sort(key=lambda record: -record.created_at)
@@ -146,22 +148,11 @@ def cancel(job: Job) -> None:
     with errors_as_lines():
         settings, store = open_store()
         load_record(store, settings, job)
-        file = RecordFile(store, JobPaths.of(settings.bucket, job))
-        record = file.change(_cancelled)
-        if record.state is State.CANCELLED:
-            dequeue(store, settings.bucket, job)
+        record = request_cancel(store, settings.bucket, job, time.time())
         if record.state.ended:
             out.print(f"{job} is {record.state.value}")
         else:
             out.print(f"{job} is {record.state.value}; its controller will cancel it")
-
-
-def _cancelled(record: Record) -> Record:
-    if record.state.ended:
-        return record
-    if record.state is State.QUEUED and not record.owner:
-        return record.moved(State.CANCELLED, time.time(), "cancelled by the user")
-    return record.model_copy(update={"cancel_requested": True})
 
 
 @app.command()

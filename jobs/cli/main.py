@@ -1,7 +1,7 @@
 """`zeroshift`. Quick commands are run at once; the others, and every help, are Typer's.
 
 A quick command reads its own arguments: Typer and what it imports take longer than all the rest of
-a plan or a list.
+a plan or a list, or than a server that answers.
 """
 
 import sys
@@ -12,6 +12,7 @@ QUICK = {
     "plan": "jobs.cli.plan",
     "models": "jobs.cli.catalogue",
     "offers": "jobs.cli.catalogue",
+    "serve": "jobs.cli.serve",
 }
 
 

@@ -12,10 +12,11 @@ class _Parser(ArgumentParser):
         fail(f"{message}; see {self.prog} --help", Exit.USER_ERROR)
 
 
-def parser_of(name: str, command: Callable[..., None]) -> ArgumentParser:
-    """A parser with --json, described as Typer's `command` is."""
+def parser_of(name: str, command: Callable[..., None], as_json: bool = True) -> ArgumentParser:
+    """A parser, as a rule with --json, described as Typer's `command` is."""
     parser = _Parser(f"zeroshift {name}", description=command.__doc__, allow_abbrev=False)
-    parser.add_argument("--json", action="store_true", help="JSON on stdout")
+    if as_json:
+        parser.add_argument("--json", action="store_true", help="JSON on stdout")
     return parser
 
 

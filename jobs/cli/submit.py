@@ -18,7 +18,6 @@ from jobs.cli.console import (
     errors_as_lines,
     exit_for,
     fail,
-    load_receipt,
     log_to_stderr,
     open_store,
     out,
@@ -28,6 +27,7 @@ from jobs.cli.progress import JobProgress
 from jobs.cli.quote import print_quote, say
 from jobs.cli.summary import print_summary
 from jobs.controller import Controller
+from jobs.cost.receipt import receipt_of
 from jobs.errors import ManifestError
 from jobs.manifest import Manifest, parse_manifest
 from jobs.policy.expected import expected_window_s
@@ -160,7 +160,7 @@ def _claim_and_run(controller: Controller, file: RecordFile, job: str) -> None:
 
 
 def _say_ended(store: Store, record: Record, as_json: bool) -> None:
-    receipt = load_receipt(store, record)
+    receipt = receipt_of(store, record)
     if as_json:
         print_json({**record.model_dump(mode="json"), "receipt": receipt})
     else:

@@ -8,7 +8,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from infra.clusters.base import NodeInterval
 from jobs.cli.progress import cost_so_far, money, rate
 from jobs.fleet import ClusterRecord
 from jobs.record import Record
@@ -101,7 +100,7 @@ def print_clusters(console: Console, clusters: Iterable[ClusterRecord], now: flo
             _lease(cluster, cluster.gone_at, now),
             f"{living} of {len(cluster.nodes)}",
             f"{(cluster.gone_at or now) - cluster.created_at:.0f} s",
-            money(_node_cost(cluster, cluster.nodes, now)),
+            money(cluster.usd_of(cluster.nodes, now)),
         )
         for node in cluster.nodes:
             table.add_row(
@@ -110,7 +109,7 @@ def print_clusters(console: Console, clusters: Iterable[ClusterRecord], now: flo
                 _lease(cluster, node.gone_at, now),
                 "",
                 f"{(node.gone_at or now) - node.launched_at:.0f} s",
-                money(_node_cost(cluster, [node], now)),
+                money(cluster.usd_of([node], now)),
             )
     console.print(table if table.row_count else "no clusters")
 
@@ -120,14 +119,6 @@ def _lease(cluster: ClusterRecord, gone_at: float | None, now: float) -> str:
     if gone_at is not None:
         return "-"
     return f"{left:.0f} s" if left > 0 else f"dead for {-left:.0f} s"
-
-
-def _node_cost(cluster: ClusterRecord, nodes: Iterable[NodeInterval], now: float) -> Decimal | None:
-    """What the nodes ran, at their price; None when it is unknown."""
-    if cluster.offer.rate is None:
-        return None
-    seconds = sum((node.gone_at or now) - node.launched_at for node in nodes)
-    return Decimal(repr(round(seconds, 3))) * cluster.offer.rate / 3600
 
 
 def _usd(text: str | None) -> str:

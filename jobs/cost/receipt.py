@@ -13,9 +13,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from infra.catalogue.billing import unit_words
+from jobs.addresses import Address
+from jobs.bucket import Store
 from jobs.cost.bill import Bill, bill_of
 from jobs.cost.entry import CLASSES, Entry, NodeTimes
 from jobs.cost.money import Plain
+from jobs.errors import NotFound
 from jobs.record import Checked, OfferSnapshot, Record
 from jobs.totals import Totals
 
@@ -254,3 +257,12 @@ def parse_receipt(body: bytes) -> Receipt:
 
 def read_receipt(body: bytes) -> dict[str, Any]:
     return parse_receipt(body).model_dump(mode="json")
+
+
+def receipt_of(store: Store, record: Record) -> dict[str, Any] | None:
+    """The receipt in the job's output; None before there is one, or when it is another job's."""
+    try:
+        receipt = read_receipt(store.read(Address.parse(record.output) / "receipt.json"))
+    except NotFound:
+        return None
+    return receipt if receipt["job_id"] == record.job_id else None

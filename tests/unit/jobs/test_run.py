@@ -132,4 +132,4 @@ def test_the_success_marker_is_written_after_all_that_it_vouches_for(
     put_pictures(2)
     submitted()
     controller().once()
-    assert before == ["part-00000.jsonl", "receipt.json", "results.parquet"]
+    assert before == ["part-00000.jsonl", "receipt.json", "report.html", "results.parquet"]

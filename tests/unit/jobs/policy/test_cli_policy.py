@@ -9,12 +9,13 @@ from typer.testing import CliRunner
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import JobPaths
-from jobs.bill import Span, make_bill
 from jobs.cli.policy import add_policy
 from jobs.close import Totals
+from jobs.cost.bill import bill_of
 from jobs.history import remember
 from jobs.record import OfferSnapshot, Record, RecordFile
 from jobs.states import State
+from tests.made_entries import node_entry
 
 TRACE = "# by hand\nat_s,work_s,images\n0,10,5\n5000,10,5\n"
 
@@ -52,7 +53,7 @@ def measured(store, bucket):
         offer=offer,
     )
     RecordFile(store, JobPaths.of(bucket, "j")).create(record)
-    bill = make_bill([NodeInterval("n", 0.0, 100.0)], Span(0.0, 33.0, 60.0, 100.0), offer)
+    bill = bill_of([node_entry(record, NodeInterval("n", 0.0, 100.0), 33.0, 60.0, 100.0)])
     remember(store, bucket, record, Totals(10, 10, 0, {}, 900, 0, 100), bill, 100.0)
 
 

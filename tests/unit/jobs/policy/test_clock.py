@@ -6,14 +6,15 @@ import pytest
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import JobPaths
-from jobs.bill import Span, make_bill
 from jobs.close import Totals
 from jobs.cluster_record import ClusterRecord
+from jobs.cost.bill import bill_of
 from jobs.errors import StoreUnavailable
 from jobs.history import remember
 from jobs.policy.clock import IdleClock
 from jobs.record import OfferSnapshot, Record, RecordFile
 from jobs.states import State
+from tests.made_entries import node_entry
 
 LOCAL = OfferSnapshot(
     name="local",
@@ -52,8 +53,8 @@ def job(store, bucket):
         )
         RecordFile(store, JobPaths.of(bucket, job_id)).create(record)
         if start_s is not None:
-            node, span = NodeInterval("n", at, at + 99), Span(at, at + start_s, at + 60, at + 99)
-            bill = make_bill([node], span, LOCAL)
+            node = NodeInterval("n", at, at + 99)
+            bill = bill_of([node_entry(record, node, at + start_s, at + 60, at + 99)])
             remember(store, bucket, record, Totals(9, 9, 0, {}, 900, 0, 100), bill, at + 99)
         return job_id
 

@@ -1,0 +1,70 @@
+"""The app: every router in one list, around one context.
+
+`make_app` starts nothing: threads that work are `jobs.api.serving`'s.
+"""
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter, FastAPI
+
+from jobs.api import docs_page, health, jobs
+from jobs.api.access.audit import Audit
+from jobs.api.access.bodies import BodyLimit
+from jobs.api.access.keys import KeyRing
+from jobs.api.access.rates import Rates
+from jobs.api.batch import files, routes
+from jobs.api.context import Context, RegistryOf
+from jobs.api.document import describe
+from jobs.api.problem import translate_errors
+from jobs.api.readiness import Readiness
+from jobs.api.shelf import Shelf
+from jobs.bucket import Store
+from jobs.settings import Settings
+
+# In the order in which they are asked; pages that want "/" come last, by `more`.
+ROUTERS: tuple[APIRouter, ...] = (
+    health.router,
+    jobs.router,
+    files.router,
+    routes.router,
+    docs_page.router,
+)
+
+
+def make_app(
+    store: Store,
+    settings: Settings,
+    *,
+    is_local: bool = True,
+    registry_of: RegistryOf | None = None,
+    more: Sequence[APIRouter] = (),
+) -> FastAPI:
+    """The API over one bucket.
+
+    is_local      the server listens on loopback alone; only then it serves without any key
+    registry_of   figures for /metrics beside those of the server
+    more          routers beside ours: the receiver of POST /events, pages; a guard of their own
+                  (`jobs.api.access.guard`) is theirs to add
+    """
+    app = FastAPI(title="Zeroshift", docs_url=None, redoc_url=None)
+    context = Context(
+        store=store,
+        settings=settings,
+        keys=KeyRing(store, settings.bucket),
+        rates=Rates(settings.api.requests_per_minute),
+        shelf=Shelf(store, settings.bucket, settings.poll_s),
+        readiness=Readiness(store, settings.bucket),
+        is_local=is_local,
+        registry_of=registry_of,
+    )
+    app.state.context = context
+    for router in (*ROUTERS, *more):
+        app.include_router(router)
+    translate_errors(app)
+    describe(app)
+    # The last that is added is the first that is asked: what is too large is in the audit, too.
+    app.add_middleware(
+        BodyLimit, most=settings.api.max_body_bytes, most_of_a_file=settings.api.max_upload_bytes
+    )
+    app.add_middleware(Audit, counts=context.counts)
+    return app

@@ -1,0 +1,48 @@
+"""What the routes share: made once by `make_app`, reached through the request."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Depends, Request
+
+from jobs.api.access.audit import Counts
+from jobs.api.access.keys import KeyRing
+from jobs.api.access.rates import Rates
+from jobs.api.readiness import Readiness
+from jobs.api.shelf import Shelf
+from jobs.bucket import Store
+from jobs.settings import Settings
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+RegistryOf = Callable[[Store, Settings], "CollectorRegistry"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`is_local`: the server listens on loopback alone. `registry_of`: figures beside our own."""
+
+    store: Store
+    settings: Settings
+    keys: KeyRing
+    rates: Rates
+    shelf: Shelf
+    readiness: Readiness
+    is_local: bool = True
+    registry_of: RegistryOf | None = None
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def bucket(self) -> str:
+        return self.settings.bucket
+
+
+def context_of(request: Request) -> Context:
+    found: Any = request.app.state.context
+    assert isinstance(found, Context)
+    return found
+
+
+Here = Annotated[Context, Depends(context_of)]

@@ -1,0 +1,117 @@
+"""`zeroshift serve`: the HTTP API, and by default the controller beside it, in one process."""
+
+import logging
+import os
+import sys
+import threading
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jobs.api.serving import Server, is_loopback
+from jobs.cli.lines import end_like_ctrl_c, err, errors_as_lines, log_to_stderr
+from jobs.cli.quick import joined, parser_of
+from jobs.errors import UserError
+
+if TYPE_CHECKING:
+    from jobs.bucket import Store
+    from jobs.settings import Settings
+
+HOST, PORT = "127.0.0.1", 8321
+
+
+def serve(arguments: Sequence[str]) -> None:
+    """Serve the API, and work what is queued. Without keys only this machine is let in."""
+    # /healthz answers at once; the rest when the settings are read and the bucket has answered.
+    asked = _parser().parse_args(joined(arguments))
+    with errors_as_lines():
+        end_like_ctrl_c()
+        local = is_loopback(asked.host)
+        opened = None if local else _opened(local)  # before anybody is let in
+        with Server(asked.host, asked.port) as server:
+            settings, store, has_keys = opened or _opened(local)
+            log_to_stderr()
+            audit_to_stderr()
+            server.doorstep.open(_app(store, settings, local))
+            _say(server, settings, has_keys, asked.work)
+            try:
+                _work(server, store, settings, asked.work)
+            except KeyboardInterrupt:
+                err.print("ending")
+
+
+def audit_to_stderr() -> None:
+    """The audit log as JSON lines, without the time that other lines begin with."""
+    handler, logger = logging.StreamHandler(sys.stderr), logging.getLogger("zeroshift.audit")
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+def _opened(local: bool) -> "tuple[Settings, Store, bool]":
+    """Settings, store, and whether there are keys; `UserError` when there must be some."""
+    from jobs.api.access.keys import all_keys
+    from jobs.cli.console import open_store
+
+    settings, store = open_store()
+    has_keys = bool(all_keys(store, settings.bucket))
+    if not has_keys and not local:
+        raise UserError(
+            "host: without keys only this machine may be served; allowed: --host 127.0.0.1, or "
+            "make a key with `zeroshift keys create NAME`"
+        )
+    return settings, store, has_keys
+
+
+def _app(store: "Store", settings: "Settings", local: bool) -> Any:
+    from jobs.api.app import make_app
+    from jobs.console import console_router
+    from jobs.metrics import registry_of
+
+    more = (console_router(),)
+    return make_app(store, settings, is_local=local, registry_of=registry_of, more=more)
+
+
+def _say(server: Server, settings: "Settings", has_keys: bool, work: bool) -> None:
+    does = "and works" if work else "without working"
+    err.print(f"serving bucket {settings.bucket} at {server.url} {does}", markup=False)
+    if not has_keys:
+        err.print("no keys: only this machine is let in; see zeroshift keys create", markup=False)
+
+
+def _work(server: Server, store: "Store", settings: "Settings", work: bool) -> None:
+    """Move batches on, and jobs too, until a signal comes."""
+    from jobs.api.batch.work import BatchWork
+    from jobs.lease import Rounds
+
+    stop = threading.Event()
+    batches = BatchWork(store, settings, stop=stop)
+    with Rounds(batches.round, settings.poll_s, "batches"):
+        try:
+            if work:
+                _watch(store, settings)
+            else:
+                server.wait()
+        finally:
+            stop.set()
+
+
+def _watch(store: "Store", settings: "Settings") -> None:
+    from jobs.controller import Controller
+    from jobs.outbox import make_outbox
+
+    outbox = make_outbox(store, settings.bucket, settings.webhook, os.environ)
+    Controller(store, settings, outbox=outbox).watch(threading.Event())
+
+
+def _parser() -> ArgumentParser:
+    parser = parser_of("serve", serve, as_json=False)
+    parser.add_argument("--host", default=HOST, help=f"address to listen on ({HOST})")
+    parser.add_argument("--port", type=int, default=PORT, help=f"port; 0 takes a free one ({PORT})")
+    parser.add_argument(
+        "--no-work", dest="work", action="store_false", help="only serve; jobs wait for others"
+    )
+    parser.add_argument("--work", action="store_true", help="work what is queued (the default)")
+    parser.set_defaults(work=True)
+    return parser

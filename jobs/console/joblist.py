@@ -1,0 +1,87 @@
+"""The jobs, and one job: where it stands, and a few of its rows."""
+
+import json
+import time
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from jobs.addresses import Address, JobPaths
+from jobs.api.ids import checked_job
+from jobs.console.guard import Looking, Viewer
+from jobs.console.pages import PageRoute, page
+from jobs.console.sample import sample_of
+from jobs.console.standing import Standing
+from jobs.cost.receipt import receipt_of
+from jobs.record import Record
+from jobs.report import PAGE, summary
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+MOST = 100  # jobs on a page
+
+Show = Annotated[Literal["all", "active", "ended"], Query()]
+From = Annotated[int, Query(ge=0, le=1_000_000)]
+
+
+@router.get("/")
+def jobs(viewer: Looking, show: Show = "all", start: From = 0) -> Response:
+    return page("jobs", viewer, **_listed(viewer, show, start))
+
+
+@router.get("/live/jobs")
+def live_jobs(viewer: Looking, show: Show = "all", start: From = 0) -> Response:
+    return page("_jobs", viewer, **_listed(viewer, show, start))
+
+
+def _listed(viewer: Viewer, show: str, start: int) -> dict[str, Any]:
+    now, records = time.time(), viewer.context.shelf.all()
+    active = [record for record in records if not record.state.ended]
+    wanted = {"all": records, "active": active}.get(show)
+    if wanted is None:
+        wanted = [record for record in records if record.state.ended]
+    shown = [Standing(record, now) for record in wanted[start : start + MOST]]
+    more = start + MOST if len(wanted) > start + MOST else None
+    counts = {"all": len(records), "active": len(active), "ended": len(records) - len(active)}
+    return {"jobs": shown, "show": show, "counts": counts, "start": start, "more": more}
+
+
+@router.get("/jobs/{job_id}")
+def job(viewer: Looking, job_id: str) -> Response:
+    record = viewer.context.shelf.load(checked_job(job_id))
+    return page("job", viewer, stamp=f"{time.time_ns():x}", **_seen(viewer, record))
+
+
+@router.get("/live/jobs/{job_id}")
+def live_job(viewer: Looking, job_id: str) -> Response:
+    record = viewer.context.shelf.watched(checked_job(job_id))
+    return page("_job", viewer, **_seen(viewer, record))
+
+
+@router.get("/live/jobs/{job_id}/rows")
+def live_rows(viewer: Looking, job_id: str) -> Response:
+    record = viewer.context.shelf.watched(checked_job(job_id))
+    paths = JobPaths.of(viewer.context.bucket, record.job_id)
+    rows = [(row, _said(row)) for row in sample_of(viewer.context.store, paths)]
+    return page("_rows", viewer, rows=rows)
+
+
+def _seen(viewer: Viewer, record: Record) -> dict[str, Any]:
+    store = viewer.context.store
+    standing = Standing(record, time.time())
+    receipt = receipt_of(store, record) if record.state.ended else None
+    has_report = receipt is not None and store.exists(Address.parse(record.output) / PAGE)
+    return {
+        "job": standing,
+        "receipt": receipt,
+        "bill": summary.bill(receipt) if receipt else None,
+        "has_report": has_report,
+    }
+
+
+def _said(row: dict[str, Any]) -> str:
+    """A row's answer, or why there is none, in a line."""
+    error = row.get("error")
+    if error:
+        return f"{error['code']}: {error['message']}"
+    return json.dumps(row.get("output"), ensure_ascii=False)

@@ -1,0 +1,12 @@
+"""All pages as one router, which `make_app` takes behind the API's."""
+
+from fastapi import APIRouter
+
+from jobs.console import acting, costs, joblist, places, reports, signin
+
+
+def console_router() -> APIRouter:
+    router = APIRouter()
+    for each in (signin, joblist, acting, reports, places, costs):
+        router.include_router(each.router)
+    return router

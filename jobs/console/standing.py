@@ -1,0 +1,85 @@
+"""Where a job stands, in figures for a page: progress, rate, what is left, time by state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from markupsafe import Markup
+
+from jobs.record import Record
+from jobs.report.charts import Part, bar
+from jobs.report.summary import TONES, Line, duration
+from jobs.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A record at a moment; `rate` is pictures a second, `left_s` and both may be unknown."""
+
+    record: Record
+    now: float
+
+    @property
+    def is_live(self) -> bool:
+        return not self.record.state.ended
+
+    @property
+    def state(self) -> str:
+        """The state's name; a job that is to be cancelled says so."""
+        wanted = self.record.cancel_requested and self.is_live
+        return "cancelling" if wanted else self.record.state.value
+
+    @property
+    def percent(self) -> int:
+        counts = self.record.counts
+        return min(100, 100 * counts.done // counts.total) if counts.total else 0
+
+    @property
+    def elapsed_s(self) -> float:
+        return max(0.0, self._end - self.record.created_at)
+
+    @property
+    def rate(self) -> float | None:
+        began, done = self.record.entered.get(State.RUNNING), self.record.counts.done
+        if began is None or not done:
+            return None
+        until = self.record.entered.get(State.FINALIZING, self._end)
+        return done / max(0.001, until - began)
+
+    @property
+    def left_s(self) -> float | None:
+        counts = self.record.counts
+        if self.record.state is not State.RUNNING or not self.rate:
+            return None
+        return (counts.total - counts.done) / self.rate
+
+    @property
+    def per_1000(self) -> Decimal | None:
+        cost, done = self.record.cost_usd, self.record.counts.done
+        return cost * 1000 / done if cost is not None and done else None
+
+    @property
+    def _end(self) -> float:
+        return (
+            self.record.entered.get(self.record.state, self.now) if not self.is_live else self.now
+        )
+
+    def phases(self) -> tuple[Markup, Sequence[Line]]:
+        """A bar and its lines: seconds in each state so far."""
+        spent = self._seconds()
+        total = sum(seconds for _, seconds in spent) or 1.0
+        parts = [Part(name, seconds, TONES.get(name, "other")) for name, seconds in spent]
+        lines = [
+            Line(part.name, part.tone, duration(part.value), f"{100 * part.value / total:.0f} %")
+            for part in parts
+        ]
+        return bar("Seconds in each state of the job", parts), lines
+
+    def _seconds(self) -> list[tuple[str, float]]:
+        entered = {State.QUEUED.value: self.record.created_at, **self.record.entered}
+        moments = sorted((moment, name) for name, moment in entered.items())
+        ends = [moment for moment, _ in moments[1:]] + [self._end]
+        spent = [
+            (name, max(0.0, end - start)) for (start, name), end in zip(moments, ends, strict=True)
+        ]
+        return [each for each in spent if not State(each[0]).ended]

@@ -1,0 +1,123 @@
+"""The console in a real browser: a job is watched from its request to its report."""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from jobs.api.access.keys import create_key
+from jobs.api.serving import Server
+from jobs.bucket import Store
+from jobs.controller import Controller
+
+pytestmark = pytest.mark.browser
+PATIENCE_MS = 30_000
+
+
+@pytest.fixture
+def url(app: FastAPI) -> Iterator[str]:
+    with Server("127.0.0.1", 0) as server:
+        server.doorstep.open(app)
+        yield server.url
+
+
+@pytest.fixture
+def submit(
+    url: str, bucket: str, model: str, put_pictures: Callable[..., None]
+) -> Callable[[], str]:
+    """Submits a job over the API; answers its id."""
+
+    def post() -> str:
+        put_pictures(5, broken=1)
+        wanted = {"inputs": {"prefix": f"s3://{bucket}/in/"}, "model": model}
+        answer = httpx.post(f"{url}/v1/jobs", content=json.dumps(wanted), timeout=30)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["job"]["job_id"])
+
+    return post
+
+
+@pytest.fixture
+def work(controller: Callable[[], Controller], workshop: Any) -> Iterator[threading.Event]:
+    """A controller works what is queued in a thread, and each job waits for the event."""
+    go, worker = threading.Event(), controller()
+    workshop.before = lambda paths, epoch: None if go.wait(60) else 1
+    stop = threading.Event()
+    thread = threading.Thread(target=worker.watch, args=(stop,))
+    thread.start()
+    yield go
+    go.set()
+    stop.set()
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+def test_a_job_is_watched_from_its_request_to_its_report(url, look, submit, work, violations):
+    from playwright.sync_api import expect
+
+    page = look(f"{url}/")
+    expect(page.get_by_text("No jobs.")).to_be_visible()
+    job = submit()
+    link = page.get_by_role("link", name=job)
+    link.click(timeout=PATIENCE_MS)  # the list has brought it in by itself
+    state = page.locator(".headline .state")
+    expect(state).to_contain_text("Running", timeout=PATIENCE_MS)
+    first = page.locator(".figures").inner_text()
+    cost = page.locator(".figures dd").nth(4)
+    expect(cost).to_contain_text("USD", timeout=PATIENCE_MS)
+    expect(cost).not_to_have_text(cost.inner_text(), timeout=PATIENCE_MS)  # it ticks
+    work.set()
+    expect(state).to_contain_text("Completed with errors", timeout=PATIENCE_MS)
+    expect(page.locator("#rows-title + div")).to_contain_text("not_an_image", timeout=PATIENCE_MS)
+    assert page.locator(".figures").inner_text() != first
+    assert violations(page) == []
+    page.get_by_role("link", name="Report").click()
+    expect(page.locator("#counted")).to_have_text("6 rows", timeout=PATIENCE_MS)
+    expect(page.locator(".card img").first).to_be_visible()
+    page.locator(".card").first.click()
+    expect(page.locator("#viewer")).to_be_visible()
+
+
+def test_a_job_is_cancelled_after_a_second_thought(url, look, submit, work):
+    from playwright.sync_api import expect
+
+    page = look(f"{url}/jobs/{submit()}")
+    state = page.locator(".headline .state")
+    expect(state).to_contain_text("Running", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Cancel…").click()
+    page.get_by_role("button", name="Keep it running").click()
+    expect(page.locator("dialog#cancel")).not_to_be_visible()
+    page.locator("#open-cancel").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Cancel the job").click()
+    expect(state).to_contain_text(re.compile("Cancel"), timeout=PATIENCE_MS)
+    work.set()
+    expect(state).to_contain_text("Cancelled", timeout=PATIENCE_MS)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nobody_is_kept_out(
+    url, look, submit, store: Store, bucket, app, violations, scheme, width
+):
+    job = submit()
+    _, token = create_key(store, bucket, "mine", ["read", "submit"], time.time())
+    app.state.context.keys._read_at = None
+    page = look(f"{url}/jobs/{job}", color_scheme=scheme, viewport={"width": width, "height": 800})
+    assert violations(page) == []
+    page.get_by_label("Key").fill(token)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name=job).wait_for()
+    for path in (f"/jobs/{job}", "/", "/clusters", "/costs"):
+        page.goto(url + path)
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto(f"{url}/jobs/{job}")
+    page.get_by_role("button", name="Cancel…").click()
+    assert violations(page) == []
