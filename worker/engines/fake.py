@@ -34,11 +34,19 @@ def _by_schema(question: Question) -> str:
 
 
 class FakeEngine:
-    """Answers by `rule`; see `worker.engines.base.Engine`. A word of a prompt is a token."""
+    """Answers by `rule`, each time after `pause_s`; see `worker.engines.base.Engine`.
+
+    A word of a prompt is a token.
+    """
 
     def __init__(
-        self, options: EngineOptions, rule: Rule = _by_schema, context: int | None = None
+        self,
+        options: EngineOptions,
+        rule: Rule = _by_schema,
+        context: int | None = None,
+        pause_s: float = 0.0,
     ) -> None:
+        self._pause_s = pause_s
         self._rule = rule
         self._running = False
         self.context = context
@@ -55,7 +63,7 @@ class FakeEngine:
         await self.check()
         self.asked.append(question.request_id)
         self.questions.append(question)
-        await asyncio.sleep(0)
+        await asyncio.sleep(self._pause_s)
         try:
             said = self._rule(question)
         except EngineDead:

@@ -199,7 +199,7 @@ async def work_shards(
 ) -> None:
     """Work every shard of a job, or these, in this process, with the fake engine."""
     order = Order.model_validate_json(store.read(paths.order))
-    engine = FakeEngine(EngineOptions(order.model))
+    engine = FakeEngine(EngineOptions(order.model), pause_s=0.01)  # work that can be billed
     await engine.start()
     family = load_family(Path(order.model), order.min_pixels, order.max_pixels)
     with ThreadPoolExecutor(4) as threads:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from jobs.addresses import Address, clusters_root
 from jobs.close import rows_of
 from jobs.cost.ledger import entries
+from jobs.cost.meter import in_seconds, to_ms
 from jobs.fleet import cluster_records
 from jobs.queue import queued
 from jobs.states import State
@@ -94,7 +95,7 @@ def test_a_second_job_adopts_the_warm_cluster_and_both_bills_sum_to_the_node(
     raw = sum(Decimal(bill["raw_s"]) for bill in bills)
     assert len(workshop.made) == 1
     assert all(bill["final"] for bill in bills)
-    assert raw == Decimal(repr(node.gone_at - node.launched_at)).quantize(Decimal("0.001"))
+    assert raw == in_seconds(to_ms(node.gone_at) - to_ms(node.launched_at))
     assert sum(Decimal(bill["billed_s"]) for bill in bills) == math.ceil(raw)
     assert "another job" in receipt(jobs[0])["teardown"]["checked"]
 
