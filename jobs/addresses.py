@@ -106,6 +106,16 @@ def queue_root(bucket: str) -> Address:
     return Address(bucket, f"{ROOT}queue/")
 
 
+def inbox_root(bucket: str) -> Address:
+    """What was taken of each folder that becomes jobs by itself."""
+    return Address(bucket, f"{ROOT}inbox/")
+
+
+def schedules_root(bucket: str) -> Address:
+    """One object for each schedule, and a folder for what its runs have claimed."""
+    return Address(bucket, f"{ROOT}schedules/")
+
+
 def clusters_root(bucket: str) -> Address:
     return Address(bucket, f"{ROOT}clusters/")
 

@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from jobs.errors import SettingsError
 from jobs.problems import Problem, one_line, problems_of
+from jobs.settings_doors import Events, Rule, Rules, inbox_rule, refuse_clashes
 from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, example
 from jobs.settings_sources import (
     DELIMITER,
@@ -142,9 +143,27 @@ class Settings(BaseSettings):
         "[[offers]] at the end of this file: provider, instance, gpu, gpus, regions, eu, "
         "usd_per_hour, granularity_s, minimum_s and more (docs/catalogue.md).",
     )
+    rules: Rules = Field(
+        default=(),
+        description="Which folders of the bucket become jobs by themselves, better written as "
+        "tables [[rules]] at the end of this file: prefix, model, task, closed_by, output and more "
+        "(docs/events.md).",
+    )
     inbox: Inbox = Field(default=Inbox(), description="")
+    events: Events = Field(default=Events(), description="")
     pictures: Pictures = Field(default=Pictures(), description="")
     local: LocalOffer = Field(default=LocalOffer(), description="")
+
+    @property
+    def all_rules(self) -> tuple[Rule, ...]:
+        """The rules, and the one that `[inbox]` is short for."""
+        short = inbox_rule(self.inbox)
+        return self.rules if short is None else (*self.rules, short)
+
+    @model_validator(mode="after")
+    def _rules_apart(self) -> Self:
+        refuse_clashes(self.all_rules)
+        return self
 
     @classmethod
     def settings_customise_sources(

@@ -165,7 +165,8 @@ def test_every_setting_is_in_the_template_under_a_description():
     values = tomllib.loads(re.sub(r"(?m)^#(?=\w)", "", text))
     names = {name for name, _ in flat(Settings(bucket="b"))}
     listed = {n for n, v in values.items() if not isinstance(v, dict)}
-    listed |= {f"{group}.{n}" for group in ("inbox", "pictures", "local") for n in values[group]}
+    groups = ("inbox", "events", "pictures", "local")
+    listed |= {f"{group}.{n}" for group in groups for n in values[group]}
     assert listed == names
     assert all(re.search(rf"(?m)^# .+\n#{name.split('.')[-1]} = ", text) for name in names)
 
