@@ -18,8 +18,8 @@ from jobs.abilities import require_fit
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
+from jobs.events.doors import Doors
 from jobs.fleet import Fleet, MakeCluster
-from jobs.inbox import Inbox
 from jobs.lease import LEASE_S, Heartbeat, Rounds
 from jobs.queue import dequeue, queued
 from jobs.reaper import MakeSweeper, Reaper
@@ -47,7 +47,7 @@ class Controller:
         self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
         self._fleet = Fleet(store, settings, self.name, make)
-        self._inbox = Inbox(store, settings)
+        self._doors = Doors(store, settings)
         self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock)
         self._lease_s = settings.cluster_lease_s
 
@@ -117,11 +117,9 @@ class Controller:
 
     def _take_batches(self) -> None:
         try:
-            for submitted in self._inbox.new_jobs():
-                if submitted.created:
-                    log.info("batch closed: job %s", submitted.record.job_id)
+            self._doors.look()
         except ZeroshiftError as error:
-            log.error("inbox: %s", error)
+            log.error("doors: %s", error)
 
     def run(self, job_id: str) -> Record | None:
         """Claim and run a job; None when it can't be claimed."""
