@@ -112,8 +112,13 @@ def inbox_root(bucket: str) -> Address:
 
 
 def schedules_root(bucket: str) -> Address:
-    """One object for each schedule, and a folder for what its runs have claimed."""
+    """One object for each schedule."""
     return Address(bucket, f"{ROOT}schedules/")
+
+
+def schedule_runs_root(bucket: str) -> Address:
+    """One object for each run of a schedule: whoever creates it has claimed it."""
+    return Address(bucket, f"{ROOT}schedule-runs/")
 
 
 def clusters_root(bucket: str) -> Address:

@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from functools import partial
 
 from infra.clusters import make_cluster, make_sweeper
 from jobs import presence
@@ -25,6 +26,7 @@ from jobs.queue import dequeue, queued
 from jobs.reaper import MakeSweeper, Reaper
 from jobs.record import Record, RecordFile, claimed
 from jobs.run import JobRun
+from jobs.schedules.scheduler import Scheduler
 from jobs.settings import Settings
 from jobs.shield import uninterrupted
 
@@ -48,6 +50,7 @@ class Controller:
         self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
         self._fleet = Fleet(store, settings, self.name, make)
         self._doors = Doors(store, settings)
+        self._scheduler = Scheduler(store, settings, self.name, clock)
         self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock)
         self._lease_s = settings.cluster_lease_s
 
@@ -58,7 +61,8 @@ class Controller:
         """
         self._check_store()
         try:
-            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"):
+            doors = Rounds(self._wait_at_doors, self._settings.poll_s, "doors")
+            with self._heartbeat(), Rounds(self._reap, REAP_EVERY_S, "reaper"), doors:
                 while not stop.is_set():
                     if not self._safely(self._look) and not stop.wait(self._settings.poll_s):
                         self._safely(self._rest_if_idle)
@@ -72,7 +76,7 @@ class Controller:
 
     def _look(self) -> bool:
         self._beat()
-        return self.look()
+        return self._work()
 
     def _safely(self, act: Callable[[], bool]) -> bool:
         try:
@@ -93,8 +97,11 @@ class Controller:
             self.leave()
 
     def look(self) -> bool:
-        """Take new batches in and run one job; False when there was none to run."""
-        self._take_batches()
+        """Take in what has arrived or is due, and run one job; False when there was none to run."""
+        self._take_in()
+        return self._work()
+
+    def _work(self) -> bool:
         for job_id in queued(self._store, self._settings.bucket):
             if self.run(job_id) is not None:
                 return True
@@ -115,11 +122,16 @@ class Controller:
         except NotFound:
             return None
 
-    def _take_batches(self) -> None:
-        try:
-            self._doors.look()
-        except ZeroshiftError as error:
-            log.error("doors: %s", error)
+    def _wait_at_doors(self) -> None:
+        """Beside the job that runs: what arrives and what is due is written down at once."""
+        self._take_in(self._settings.events.wait_s)
+
+    def _take_in(self, wait_s: int = 0) -> None:
+        for door in (self._scheduler.look, partial(self._doors.look, wait_s)):
+            try:
+                door()
+            except ZeroshiftError as error:
+                log.error("doors: %s", error)
 
     def run(self, job_id: str) -> Record | None:
         """Claim and run a job; None when it can't be claimed."""

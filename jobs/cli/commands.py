@@ -20,6 +20,8 @@ COMMANDS = {
     "clusters": "jobs.cli.jobs",
     "cancel": "jobs.cli.jobs",
     "reap": "jobs.cli.reap",
+    "schedule": "jobs.cli.schedule",
+    "rules": "jobs.cli.rules",
     "evaluate": "jobs.cli.evaluate",
     **QUICK,
     "init": "jobs.cli.jobs",

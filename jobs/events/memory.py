@@ -9,11 +9,12 @@ import hashlib
 import json
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from jobs.addresses import Address, inbox_root
 from jobs.bucket import Store
-from jobs.errors import NotFound
+from jobs.errors import NotFound, PermanentError
+from jobs.problems import one_line, problems_of
 
 
 class _Noun(BaseModel):
@@ -73,7 +74,12 @@ class MemoryFile:
             body, etag = self._store.read_tagged(self._address)
         except NotFound:
             return Memory(folder=str(self._folder)), None
-        return Memory.model_validate_json(body), etag
+        try:
+            return Memory.model_validate_json(body), etag
+        except ValidationError as error:
+            raise PermanentError(
+                f"{self._address}: no memory of ours: {one_line(problems_of(error, Memory))}"
+            ) from error
 
     def save(self, memory: Memory, etag: str | None) -> None:
         """`Conflict` when somebody else was first."""

@@ -6,11 +6,14 @@ process or another, finds it there. One small object a folder, gone when the fol
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterator
 
 from jobs.addresses import Address, inbox_root
 from jobs.bucket import Store
-from jobs.errors import NotFound
+from jobs.errors import NotFound, UserError
+
+log = logging.getLogger("zeroshift")
 
 
 class Notes:
@@ -47,9 +50,12 @@ class Notes:
     def _load(self, address: Address) -> tuple[Address, float] | None:
         try:
             note = json.loads(self._store.read(address))
+            return Address.parse(note["folder"]), float(note["due_at"])
         except NotFound:
             return None  # dropped by another a moment ago
-        return Address.parse(note["folder"]), float(note["due_at"])
+        except (ValueError, KeyError, TypeError, UserError) as error:
+            log.error("%s: no note of ours: %s", address, error)
+            return None
 
     def _place(self, folder: Address) -> Address:
         return self._root / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:24]}.json"
