@@ -3,6 +3,7 @@
 import json
 import logging
 import random
+import threading
 from collections.abc import Iterator
 from urllib.parse import quote_plus
 
@@ -291,12 +292,21 @@ def test_a_message_is_acknowledged_only_when_the_job_is_there(
     assert len(queued(store, bucket)) == 1
 
 
-def test_messages_in_hand_are_kept_from_others(fake, put, event):
-    queue, consumer, _ = fake
+def test_messages_in_hand_are_kept_from_others_as_long_as_it_takes(fake, put, event, monkeypatch):
+    queue, consumer, doors = fake
+    beats, look = threading.Semaphore(0), doors._hints.see
+    monkeypatch.setattr(queue, "hide", lambda messages, seconds=None: beats.release())
+    monkeypatch.setattr(consumer, "_beat_s", 0.01)
+
+    def slow(events):
+        assert all(beats.acquire(timeout=20) for _ in range(3))
+        return look(events)
+
+    monkeypatch.setattr(doors._hints, "see", slow)
     put("a/1.png")
     queue.send(event("a/1.png"))
     consumer.consume()
-    assert None in queue.hidden  # the first beat comes at once
+    assert queue.messages == []
 
 
 def test_an_event_of_what_is_not_there_is_tried_a_few_times_then_given_up(fake, event, caplog):

@@ -52,16 +52,17 @@ class Model:
 
     def __init__(self, zone):
         self.by_time = defaultdict(list)
-        moment, seen, before, zone = START - timedelta(days=2), set(), None, ZoneInfo(zone)
+        zone, moment = ZoneInfo(zone), START - timedelta(days=2)
+        before = latest = moment.astimezone(zone).replace(tzinfo=None) - MINUTE
         while moment < END + timedelta(days=2):
             local = moment.astimezone(zone).replace(tzinfo=None)
-            skipped = before or local
-            while skipped + MINUTE < local:
-                skipped += MINUTE
-                self._add(moment, skipped, "skipped" if skipped not in seen else "again")
-                seen.add(skipped)
-            self._add(moment, local, "again" if local in seen else "first")
-            seen.add(local)
+            if local != before + MINUTE:  # the clock has been set
+                skipped = before + MINUTE
+                while skipped < local:
+                    self._add(moment, skipped, "skipped" if skipped > latest else "again")
+                    skipped += MINUTE
+            self._add(moment, local, "first" if local > latest else "again")
+            latest = max(latest, local)
             before, moment = local, moment + MINUTE
 
     def _add(self, moment, local, how):
