@@ -207,7 +207,7 @@ class FakeQueue:
         self.buried: list[str] = []
         self.hidden: list[int | None] = []
         self.takes_dead_letters = True
-        self._held: list[Message] = []
+        self._held: set[str] = set()
         self._sent = 0
 
     def send(self, *bodies: str, received: int = 1) -> None:
@@ -219,12 +219,13 @@ class FakeQueue:
         rng.shuffle(self.messages)
 
     def receive(self, wait_s: int = 0) -> list[Message]:
-        free = [message for message in self.messages if message not in self._held][:10]
-        self._held += free
+        free = [message for message in self.messages if message.id not in self._held][:10]
+        self._held |= {message.id for message in free}
         return free
 
     def delete(self, messages) -> None:
-        self.messages = [message for message in self.messages if message not in messages]
+        done = {message.id for message in messages}
+        self.messages = [message for message in self.messages if message.id not in done]
 
     def hide(self, messages, seconds=None) -> None:
         if messages:
