@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from jobs.addresses import Address
+from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.events.doors import Doors
 from jobs.settings import Settings
 from jobs.settings_doors import Events, Rule
+from jobs.submission import load_manifest
 
 
 class Clock:
@@ -76,3 +77,14 @@ def close(store: Store, bucket: str) -> Callable[..., None]:
         store.write(Address(bucket, f"inbox/{folder}/{name}"), body)
 
     return write
+
+
+@pytest.fixture
+def inputs(store, bucket):
+    """The keys of a job, below its folder."""
+
+    def of(submitted):
+        manifest = load_manifest(store, JobPaths.of(bucket, submitted.record.job_id))
+        return [key.rpartition("/")[2] for key in manifest.inputs.keys]
+
+    return of

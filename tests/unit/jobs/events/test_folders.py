@@ -1,35 +1,17 @@
 """A folder becomes a job when it is closed, once, whatever is seen how often and by whom."""
 
-import json
-import logging
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from jobs.addresses import Address, JobPaths, inbox_root
+from jobs.addresses import Address
 from jobs.errors import StoreUnavailable
-from jobs.events.batches import Folder, batch_id, judge
+from jobs.events.batches import Folder, judge
 from jobs.events.doors import Doors
-from jobs.events.manifests import job_name
 from jobs.events.memory import MemoryFile
 from jobs.events.store_clock import StoreClock
 from jobs.queue import queued
-from jobs.settings_doors import Rule
 from jobs.settings_groups import Inbox
-from jobs.submission import load_manifest
-
-
-@pytest.fixture
-def inputs(store, bucket):
-    """The keys of a job, below its folder."""
-
-    def of(submitted):
-        manifest = load_manifest(store, JobPaths.of(bucket, submitted.record.job_id))
-        return [key.rpartition("/")[2] for key in manifest.inputs.keys]
-
-    return of
 
 
 def test_an_open_batch_is_left_alone(make_doors, put):
@@ -185,62 +167,6 @@ def test_the_store_says_what_time_it_is(store, bucket):
     assert clock() == pytest.approx(first, abs=20)  # asked again, not counted on
 
 
-def test_a_manifest_of_its_own_closes_a_batch_and_says_what_is_asked(
-    store, bucket, make_doors, put, close
-):
-    put("a/1.png")
-    doors = make_doors(closed_by="manifest.json", labels={"line": "4"}, max_usd="5")
-    close("a")  # is none
-    assert doors.look() == []
-    own = {
-        "name": "night",
-        "labels": {"shift": "n", "line": "x"},
-        "budget": {"max_usd": 2},
-        "output": {"confidence": True},
-        "inputs": {"group_by": "folder"},
-    }
-    close("a", "manifest.json", json.dumps(own).encode())
-    [submitted] = doors.look()
-    manifest = load_manifest(store, JobPaths.of(bucket, submitted.record.job_id))
-    assert manifest.name == "night"
-    assert manifest.labels == {"shift": "n", "line": "4"}
-    assert manifest.answer.confidence
-    assert manifest.inputs.group_by == "folder"
-    assert manifest.output == f"s3://{bucket}/results/inbox/a/"
-    assert str(manifest.budget.max_usd) == "2"
-
-
-@pytest.mark.parametrize(
-    ("own", "line"),
-    [
-        ('{"model": "x"}', "model: is the rule's to say"),
-        ('{"inputs": {"prefix": "s3://b/else/"}}', "inputs.prefix: is the rule's to say"),
-        ('{"output": {"prefix": "s3://b/else/"}}', "output.prefix: is the rule's to say"),
-        ('{"output": "s3://b/else/"}', "output: found"),
-        ('{"budget": {"max_usd": 6}}', "budget.max_usd: found 6; allowed: up to 5"),
-        ('{"budget": {"max_usd": null}}', "budget.max_usd: found null; allowed: up to 5"),
-        ('{"task": "nonsense"}', "task: found"),
-        ('{"labels": 3}', "labels: found 3; allowed: an object"),
-        ("[]", "not an object"),
-        ("{", "not JSON"),
-    ],
-)
-def test_a_manifest_that_says_too_much_is_refused_and_tried_again_when_it_changes(
-    make_doors, put, close, caplog, own, line
-):
-    put("a/1.png")
-    close("a", "manifest.json", own.encode())
-    doors = make_doors(closed_by="manifest.json", max_usd="5")
-    caplog.set_level(logging.INFO, "zeroshift")
-    assert doors.look() == []
-    assert line in caplog.text
-    caplog.clear()
-    assert doors.look() == []
-    assert caplog.text == ""
-    close("a", "manifest.json", b'{"task": "inspection"}')
-    assert len(doors.look()) == 1
-
-
 def test_a_batch_without_pictures_is_no_job_and_holds_up_no_other(make_doors, put, close, caplog):
     close("a-empty")
     put("b/1.png")
@@ -350,66 +276,3 @@ def test_odd_folder_names_become_jobs_with_results_under_their_own_name(
     close(folder)
     [submitted] = make_doors().look()
     assert submitted.record.output == f"s3://{bucket}/results/inbox/{folder}/"
-
-
-@given(st.text())
-def test_any_folder_name_makes_a_legal_job_name(folder):
-    assert re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", job_name(folder))
-
-
-@given(st.dictionaries(st.text(), st.text(), min_size=1), st.randoms())
-def test_a_batch_has_one_id_in_whatever_order_it_is_seen(content, random):
-    folder, items = Address("b", "inbox/a/"), list(content.items())
-    random.shuffle(items)
-    assert batch_id(folder, dict(items)) == batch_id(folder, content)
-    assert batch_id(folder, {**content, "more": "e"}) != batch_id(folder, content) or (
-        content.get("more") == "e"
-    )
-    assert batch_id(Address("b", "inbox/b/"), content) != batch_id(folder, content)
-
-
-def test_a_job_is_named_after_its_folder():
-    names = [job_name(each) for each in ("Line 4", "--", "2026/10")]
-    assert names == ["line-4", "batch", "2026-10"]
-
-
-def test_the_longest_prefix_takes_a_folder_and_the_outer_rule_leaves_it_alone(
-    make_doors, make_rule, put, close, inputs
-):
-    outer = make_rule(output="out/{folder}/")
-    inner = make_rule(prefix="inbox/line-4/night/", output="night/{folder}/")
-    put("line-4/1.png", "line-4/night/x/2.png", "line-4/night/3.png")
-    close("line-4")
-    close("line-4/night/x")
-    taken = [inputs(each) for each in make_doors(rules=(outer, inner)).look()]
-    assert taken == [["1.png"], ["2.png"]]
-
-
-def test_patterns_choose_the_pictures_of_a_rule(make_doors, put, close, inputs):
-    put("a/1.png", "a/2.JPG", "a/notes.txt", "a/deep/3.png")
-    close("a")
-    [submitted] = make_doors(match=("*.png", "*.JPG")).look()
-    assert sorted(inputs(submitted)) == ["1.png", "2.JPG", "3.png"]
-
-
-def test_a_folder_is_remembered_under_our_own_root(store, bucket, make_doors, put, close):
-    put("a/1.png")
-    close("a")
-    make_doors().look()
-    names = {found.address.name for found in store.list(inbox_root(bucket))}
-    assert "settled.json" in names
-    assert len(names) == 2
-
-
-def test_what_a_rule_gives_is_in_its_jobs(store, bucket, make_doors, put, close):
-    put("a/1.png")
-    close("a")
-    doors = make_doors(task="inspection", labels={"line": "4"}, max_usd="7.5", max_runtime_s=60)
-    [submitted] = doors.look()
-    manifest = load_manifest(store, JobPaths.of(bucket, submitted.record.job_id))
-    assert (manifest.labels, str(manifest.budget.max_usd)) == ({"line": "4"}, "7.5")
-    assert manifest.budget.max_runtime_s == 60
-
-
-def test_a_rule_without_a_name_is_known_by_its_prefix():
-    assert Rule(prefix="in/line 4/", model="m").output_of("x") == "results/in-line-4/x/"

@@ -9,11 +9,12 @@ import pytest
 from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.record import RecordFile
-from jobs.schedules.files import ScheduleFile
+from jobs.schedules.files import ScheduleFile, runs
 from jobs.schedules.schedule import Plan, Schedule
 from jobs.schedules.scheduler import Scheduler
 from jobs.settings import Settings
 from jobs.states import State
+from jobs.submission import load_manifest
 
 MIDNIGHT = (time.time() // 86400 + 1) * 86400  # after whatever the tests write now
 
@@ -74,3 +75,19 @@ def end(store: Store, bucket: str) -> Callable[[str], None]:
         file.change(lambda old: old.moved(State.CANCELLED, 1.0))
 
     return finish
+
+
+@pytest.fixture
+def taken(store, bucket):
+    """What each job takes, by file name."""
+
+    def of(jobs):
+        manifests = [load_manifest(store, JobPaths.of(bucket, j.record.job_id)) for j in jobs]
+        return [[key.rpartition("/")[2] for key in m.inputs.keys] for m in manifests]
+
+    return of
+
+
+@pytest.fixture
+def outcomes(store, bucket):
+    return lambda name="hourly": [run.outcome for run in runs(store, bucket, name)]
