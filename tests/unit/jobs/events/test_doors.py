@@ -4,89 +4,16 @@ import json
 import logging
 import random
 import threading
-from collections.abc import Iterator
-from urllib.parse import quote_plus
 
-import boto3
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from moto import mock_aws
 
-from jobs.addresses import Address, JobPaths, inbox_root
-from jobs.errors import ManifestError, StoreUnavailable
+from jobs.addresses import Address, inbox_root
+from jobs.errors import StoreUnavailable
 from jobs.events.consumer import GONE_AFTER, Consumer
 from jobs.events.messages import ObjectEvent
-from jobs.events.queue import Message
 from jobs.queue import queued
-from jobs.settings_doors import Events
-from jobs.submission import load_manifest, submit
-
-
-@pytest.fixture
-def sqs(bucket) -> Iterator["Sqs"]:
-    """In this process, beside whatever else is embedded: nothing of that is reset."""
-    mocked = mock_aws()
-    mocked.start(reset=False)
-    try:
-        yield Sqs(bucket)
-    finally:
-        mocked.stop(remove_data=False)
-
-
-class Sqs:
-    """Two queues for this test alone."""
-
-    def __init__(self, name: str) -> None:
-        self.client = boto3.client("sqs", region_name="us-east-1")
-        self.url, self.dead = (
-            self.client.create_queue(QueueName=f"{name}-{kind}")["QueueUrl"] for kind in "ab"
-        )
-        self.events = Events(
-            queue_url=self.url, dead_letter_url=self.dead, wait_s=0, list_every_s=1e9
-        )
-
-    def send(self, *bodies: str) -> None:
-        for start in range(0, len(bodies), 10):
-            part = enumerate(bodies[start : start + 10])
-            entries = [{"Id": str(n), "MessageBody": body} for n, body in part]
-            self.client.send_message_batch(QueueUrl=self.url, Entries=entries)
-
-    def count(self, url: str | None = None) -> int:
-        """Messages that are there, hidden ones too."""
-        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        found = self.client.get_queue_attributes(QueueUrl=url or self.url, AttributeNames=names)
-        return sum(int(found["Attributes"][name]) for name in names)
-
-    def dead_letters(self) -> list[tuple[str, str]]:
-        """Body and reason of each."""
-        answer = self.client.receive_message(
-            QueueUrl=self.dead, MaxNumberOfMessages=10, MessageAttributeNames=["All"]
-        )
-        return [
-            (each["Body"], each["MessageAttributes"]["reason"]["StringValue"])
-            for each in answer.get("Messages", ())
-        ]
-
-
-@pytest.fixture
-def event(bucket):
-    def make(key: str, name: str = "ObjectCreated:Put", **what: object) -> str:
-        found = {"key": quote_plus(f"inbox/{key}"), "size": 3, "eTag": "e", **what}
-        s3 = {"bucket": {"name": bucket}, "object": found}
-        return json.dumps({"Records": [{"eventSource": "aws:s3", "eventName": name, "s3": s3}]})
-
-    return make
-
-
-def started(store, bucket):
-    """What the jobs are of, sorted: the keys of each below the inbox."""
-    manifests = [load_manifest(store, JobPaths.of(bucket, job)) for job in queued(store, bucket)]
-    return sorted(
-        tuple(sorted(key.partition("/inbox/")[2] for key in manifest.inputs.keys))
-        for manifest in manifests
-    )
-
 
 MANGLED = ["{}", "nonsense", '{"Records": []}', '{"Records": [{"s3": 1}]}', "[]", "null", '"x"']
 
@@ -131,12 +58,12 @@ def pictures_of(batches):
 
 
 def test_2000_duplicate_shuffled_and_mangled_events_of_100_batches_are_100_jobs(
-    store, bucket, make_doors, put, close, event
+    store, bucket, make_doors, put, close, event, started, make_queue
 ):
     batches = fill(put, close, 100)
     bodies = bodies_of(random.Random(20261130), event, batches, 2000)
     assert len(bodies) == 2000
-    queue = FakeQueue()
+    queue = make_queue()
     pair = [Consumer(queue, make_doors()._hints, 1000) for _ in range(2)]  # two controllers
     for part in range(0, 2000, 250):
         queue.send(*bodies[part : part + 250])
@@ -148,7 +75,7 @@ def test_2000_duplicate_shuffled_and_mangled_events_of_100_batches_are_100_jobs(
 
 
 def test_a_real_queue_of_such_events_is_emptied_and_no_batch_is_lost_or_doubled(
-    store, bucket, make_doors, put, close, sqs, event
+    store, bucket, make_doors, put, close, sqs, event, started
 ):
     batches = fill(put, close, 5)
     sqs.send(*bodies_of(random.Random(7), event, batches, 60))
@@ -165,7 +92,7 @@ def test_a_real_queue_of_such_events_is_emptied_and_no_batch_is_lost_or_doubled(
 )
 @given(st.randoms(use_true_random=False), st.integers(1, 6))
 def test_events_in_any_order_while_batches_fill_and_close_are_one_job_a_batch(
-    store, make_doors, put, close, event, rng, folders
+    make_queue, started, store, make_doors, put, close, event, rng, folders
 ):
     """Steps and events are mixed; at the end all the events come once more, as they may."""
     run = f"r{rng.getrandbits(40):010x}"
@@ -175,7 +102,7 @@ def test_events_in_any_order_while_batches_fill_and_close_are_one_job_a_batch(
         steps += [(folder, f"{folder}/{n}.png") for n in range(rng.randrange(1, 4))]
     batches = {folder: [key for f, key in steps if f == folder] for folder, _ in steps}
     rng.shuffle(steps)
-    queue = FakeQueue()
+    queue = make_queue()
     doors = make_doors()
     consumer = Consumer(queue, doors._hints, 1000)
     left = {folder: len(keys) for folder, keys in batches.items()}
@@ -199,46 +126,9 @@ def test_events_in_any_order_while_batches_fill_and_close_are_one_job_a_batch(
     assert queue.messages == []
 
 
-class FakeQueue:
-    """A queue in memory that counts what is done to it."""
-
-    def __init__(self) -> None:
-        self.messages: list[Message] = []
-        self.buried: list[str] = []
-        self.hidden: list[int | None] = []
-        self.takes_dead_letters = True
-        self._held: set[str] = set()
-        self._sent = 0
-
-    def send(self, *bodies: str, received: int = 1) -> None:
-        for body in bodies:
-            self._sent += 1
-            self.messages.append(Message(str(self._sent), f"r{self._sent}", body, received))
-
-    def shuffle(self, rng: random.Random) -> None:
-        rng.shuffle(self.messages)
-
-    def receive(self, wait_s: int = 0) -> list[Message]:
-        free = [message for message in self.messages if message.id not in self._held][:10]
-        self._held |= {message.id for message in free}
-        return free
-
-    def delete(self, messages) -> None:
-        done = {message.id for message in messages}
-        self.messages = [message for message in self.messages if message.id not in done]
-
-    def hide(self, messages, seconds=None) -> None:
-        if messages:
-            self.hidden.append(seconds)
-
-    def bury(self, message, reason) -> bool:
-        self.buried.append(reason)
-        return self.takes_dead_letters
-
-
 @pytest.fixture
-def fake(make_doors):
-    queue = FakeQueue()
+def fake(make_doors, make_queue):
+    queue = make_queue()
     doors = make_doors()
     return queue, Consumer(queue, doors._hints, 1000), doors
 
@@ -331,7 +221,9 @@ def test_a_stale_event_of_what_was_removed_is_no_cause_to_wait(fake, event):
     assert queue.messages == []
 
 
-def test_an_event_of_an_empty_object_waits_for_the_full_one(store, bucket, make_doors, put, clock):
+def test_an_event_of_an_empty_object_waits_for_the_full_one(
+    store, bucket, make_doors, put, clock, started
+):
     doors = make_doors(closed_by="quiet", quiet_s=10)
     place = Address(bucket, "inbox/a/1.png")
     seen = [ObjectEvent(bucket, place.key, "created")]
@@ -345,7 +237,7 @@ def test_an_event_of_an_empty_object_waits_for_the_full_one(store, bucket, make_
 
 
 def test_a_quiet_batch_that_only_an_event_told_of_is_taken_when_its_time_has_come(
-    store, bucket, make_doors, put, clock, sqs, event
+    store, bucket, make_doors, put, clock, sqs, event, started
 ):
     put("a/1.png")
     sqs.send(event("a/1.png"))
@@ -402,13 +294,3 @@ def test_the_result_of_a_job_fed_back_as_an_event_starts_nothing(
     seen = doors.take([ObjectEvent(bucket, marker.key, "created")])
     assert seen.created == []
     assert len(queued(store, bucket)) == 1
-
-
-@pytest.mark.parametrize("output", ["inbox/a/", "inbox/"])
-def test_a_job_whose_results_would_start_jobs_is_refused(
-    store, bucket, make_settings, make_rule, make_manifest, put_pictures, output
-):
-    put_pictures(1)
-    manifest = make_manifest(output=f"s3://{bucket}/{output}")
-    with pytest.raises(ManifestError, match="results would start jobs"):
-        submit(store, make_settings(rules=(make_rule(),)), manifest)

@@ -1,8 +1,11 @@
 """A rule chooses a batch's pictures and gives its job what it says."""
 
+import pytest
+
 from jobs.addresses import JobPaths, inbox_root
+from jobs.errors import ManifestError
 from jobs.settings_doors import Rule
-from jobs.submission import load_manifest
+from jobs.submission import load_manifest, submit
 
 
 def test_the_longest_prefix_takes_a_folder_and_the_outer_rule_leaves_it_alone(
@@ -45,3 +48,13 @@ def test_what_a_rule_gives_is_in_its_jobs(store, bucket, make_doors, put, close)
 
 def test_a_rule_without_a_name_is_known_by_its_prefix():
     assert Rule(prefix="in/line 4/", model="m").output_of("x") == "results/in-line-4/x/"
+
+
+@pytest.mark.parametrize("output", ["inbox/a/", "inbox/"])
+def test_a_job_whose_results_would_start_jobs_is_refused(
+    store, bucket, make_settings, make_rule, make_manifest, put_pictures, output
+):
+    put_pictures(1)
+    manifest = make_manifest(output=f"s3://{bucket}/{output}")
+    with pytest.raises(ManifestError, match="results would start jobs"):
+        submit(store, make_settings(rules=(make_rule(),)), manifest)
