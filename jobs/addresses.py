@@ -131,6 +131,21 @@ def queue_root(bucket: str) -> Address:
     return Address(bucket, f"{ROOT}queue/")
 
 
+def inbox_root(bucket: str) -> Address:
+    """What was taken of each folder that becomes jobs by itself."""
+    return Address(bucket, f"{ROOT}inbox/")
+
+
+def schedules_root(bucket: str) -> Address:
+    """One object for each schedule."""
+    return Address(bucket, f"{ROOT}schedules/")
+
+
+def schedule_runs_root(bucket: str) -> Address:
+    """One object for each run of a schedule: whoever creates it has claimed it."""
+    return Address(bucket, f"{ROOT}schedule-runs/")
+
+
 def clusters_root(bucket: str) -> Address:
     return Address(bucket, f"{ROOT}clusters/")
 

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 from infra.clusters import make_cluster, make_sweeper
 from jobs import presence
@@ -20,9 +21,9 @@ from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.budget_watch import BudgetKeeper
 from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
+from jobs.events.doors import Doors
 from jobs.fleet import Fleet, MakeCluster
 from jobs.held_job import HeldJob
-from jobs.inbox import Inbox
 from jobs.lease import LEASE_S, TOLERATED, Heartbeat, Rounds
 from jobs.outbox import Outbox
 from jobs.policy.batching import held
@@ -30,6 +31,7 @@ from jobs.queue import dequeue, queued
 from jobs.reaper import MakeSweeper, Reaped, Reaper
 from jobs.record import Record, RecordFile, claimed
 from jobs.run import JobRun
+from jobs.schedules.scheduler import Scheduler
 from jobs.settings import Settings
 from jobs.shield import uninterrupted
 from jobs.states import State
@@ -57,7 +59,8 @@ class Controller:
         self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         self._store, self._settings, self._engine, self._clock = store, settings, engine, clock
         self._fleet = Fleet(store, settings, self.name, make)
-        self._inbox = Inbox(store, settings)
+        self._doors = Doors(store, settings)
+        self._scheduler = Scheduler(store, settings, self.name, clock)
         self._keeper = BudgetKeeper(store, settings, clock)
         self._lease_s = settings.cluster_lease_s
         self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock, self._lease_s)
@@ -71,7 +74,8 @@ class Controller:
         """
         self._check_store()
         try:
-            with self._heartbeat(), self._reaping(), self._suspecting(), self._letters():
+            doors = Rounds(self._wait_at_doors, self._settings.poll_s, "doors")
+            with self._heartbeat(), self._reaping(), self._suspecting(), self._letters(), doors:
                 while not stop.is_set():
                     if not self._safely(self._look) and not stop.wait(self._settings.poll_s):
                         self._safely(self._rest_if_idle)
@@ -85,7 +89,7 @@ class Controller:
 
     def _look(self) -> bool:
         self._beat()
-        return self.look()
+        return self._work()
 
     def _safely(self, act: Callable[[], bool]) -> bool:
         try:
@@ -106,9 +110,12 @@ class Controller:
             self.leave()
 
     def look(self) -> bool:
-        """Take new batches in and run one job; False when there was none to run."""
+        """Take in what has arrived or is due, and run one job; False when there was none to run."""
+        self._take_in()
+        return self._work()
+
+    def _work(self) -> bool:
         self._fleet.catch_up()
-        self._take_batches()
         for job_id in self._not_held(queued(self._store, self._settings.bucket)):
             if self.run(job_id) is not None:
                 return True
@@ -139,13 +146,16 @@ class Controller:
         except NotFound:
             return None
 
-    def _take_batches(self) -> None:
-        try:
-            for submitted in self._inbox.new_jobs():
-                if submitted.created:
-                    log.info("batch closed: job %s", submitted.record.job_id)
-        except ZeroshiftError as error:
-            log.error("inbox: %s", error)
+    def _wait_at_doors(self) -> None:
+        """Beside the job that runs: what arrives and what is due is written down at once."""
+        self._take_in(self._settings.events.wait_s)
+
+    def _take_in(self, wait_s: int = 0) -> None:
+        for door in (self._scheduler.look, partial(self._doors.look, wait_s)):
+            try:
+                door()
+            except ZeroshiftError as error:
+                log.error("doors: %s", error)
 
     def run(self, job_id: str) -> Record | None:
         """Claim and run a job; None when it can't be claimed, or was lost.

@@ -8,6 +8,8 @@ inputs, unless they are grouped: a group's pictures may lie anywhere in the list
 import io
 import json
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -30,6 +32,7 @@ from jobs.strict_json import load_strict
 MARKERS = ("_SUCCESS", "manifest.json")  # close a batch; they are not pictures
 LARGEST_SHARD = 256
 SMALLEST_SHARD = 8
+TOGETHER = 16  # requests
 SHARDS_WANTED = 16  # enough for an even load and for progress that moves
 FAULTS: dict[type[PermanentError], str] = {
     NotFound: "object_gone",
@@ -44,7 +47,7 @@ def pin(store: Store, paths: JobPaths, inputs: Inputs, shard_size: int | None) -
 
     `StoreUnavailable` when the store does not tell of an input: nothing is pinned by guess.
     """
-    pinned, total, shards = grouped(_inputs(store, inputs), inputs), 0, 0
+    pinned, total, shards = grouped(_inputs(store, inputs, None), inputs), 0, 0
     first = list(islice(pinned, LARGEST_SHARD * SHARDS_WANTED))  # more of them have one size
     size = shard_size or min(LARGEST_SHARD, max(SMALLEST_SHARD, -(-len(first) // SHARDS_WANTED)))
     for shard, part in enumerate(_chunks(chain(first, pinned), size)):
@@ -57,14 +60,14 @@ def pin(store: Store, paths: JobPaths, inputs: Inputs, shard_size: int | None) -
 
 def pinned_inputs(store: Store, inputs: Inputs, most: int | None = None) -> list[PinnedInput]:
     """The inputs as they are now, or the first `most` pictures of them; groups in one input."""
-    return list(grouped(islice(_inputs(store, inputs), most), inputs))
+    return list(grouped(islice(_inputs(store, inputs, most), most), inputs))
 
 
-def _inputs(store: Store, inputs: Inputs) -> Iterator[PinnedInput]:
+def _inputs(store: Store, inputs: Inputs, most: int | None) -> Iterator[PinnedInput]:
     if inputs.prefix is not None:
         return _listed(store, Address.parse(inputs.prefix))
     if inputs.keys is not None:
-        return (_named(store, text) for text in inputs.keys)
+        return _all_named(store, inputs.keys[:most])
     assert inputs.index is not None, "a manifest has exactly one kind of inputs"
     return _indexed(store, Address.parse(inputs.index))
 
@@ -91,6 +94,12 @@ def is_picture(address: Address) -> bool:
     """Whether a listed object may be one: not a marker, a folder, or our own state."""
     own = address.key.startswith(ROOT)
     return address.name not in MARKERS and not address.key.endswith("/") and not own
+
+
+def _all_named(store: Store, texts: Iterable[str]) -> Iterator[PinnedInput]:
+    """In their order, several asked for at once: a batch from the inbox may have thousands."""
+    with ThreadPoolExecutor(TOGETHER) as threads:
+        yield from threads.map(partial(_named, store), texts)
 
 
 def _named(store: Store, text: str) -> PinnedInput:

@@ -10,15 +10,16 @@ import tempfile
 from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from jobs.errors import SettingsError
 from jobs.problems import Problem, one_line, problems_of
 from jobs.settings_api import Api, Webhook
 from jobs.settings_budgets import Budgets
+from jobs.settings_doors import Events, Rule, Rules, inbox_rule, refuse_clashes
 from jobs.settings_groups import Inbox, LocalOffer, OwnOffers, Pictures, Prices, example
 from jobs.settings_sources import (
     DELIMITER,
@@ -165,12 +166,30 @@ class Settings(BaseSettings):
         "a label, better written as tables [[budgets]] at the end of this file: usd, per, label, "
         "kind, webhook (docs/cost-commands.md).",
     )
+    rules: Rules = Field(
+        default=(),
+        description="Which folders of the bucket become jobs by themselves, better written as "
+        "tables [[rules]] at the end of this file: prefix, model, task, closed_by, output and more "
+        "(docs/events.md).",
+    )
     inbox: Inbox = Field(default=Inbox(), description="")
+    events: Events = Field(default=Events(), description="")
     pictures: Pictures = Field(default=Pictures(), description="")
     local: LocalOffer = Field(default=LocalOffer(), description="")
     prices: Prices = Field(default=Prices(), description="")
     api: Api = Field(default=Api(), description="")
     webhook: Webhook = Field(default=Webhook(), description="")
+
+    @property
+    def all_rules(self) -> tuple[Rule, ...]:
+        """The rules, and the one that `[inbox]` is short for."""
+        short = inbox_rule(self.inbox)
+        return self.rules if short is None else (*self.rules, short)
+
+    @model_validator(mode="after")
+    def _rules_apart(self) -> Self:
+        refuse_clashes(self.all_rules)
+        return self
 
     @classmethod
     def settings_customise_sources(

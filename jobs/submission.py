@@ -13,7 +13,7 @@ from jobs.bucket import Store
 from jobs.cost.purses import Purses
 from jobs.errors import ManifestError, NotFound, PermanentError
 from jobs.gates import budget_gate, code_gate, engine_gate, licence_gate, spent_gate
-from jobs.manifest import Manifest, default_output, job_id, parse_manifest
+from jobs.manifest import Manifest, default_output, job_id, overlap, parse_manifest
 from jobs.outbox import check_webhook, post
 from jobs.pin import is_picture
 from jobs.planning import passed_over, plan_for, plans_for, spec_for
@@ -90,6 +90,7 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
         return Submitted(file.load(), created=False)
     except NotFound:
         pass
+    check_starts_nothing(settings, manifest)
     plan_for(manifest, settings)
     check_webhook(manifest, settings.webhook)
     warnings = (*check(store, manifest), *passed_over(manifest, settings))
@@ -111,6 +112,17 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
     enqueue(store, settings.bucket, paths.job_id)
     created = file.create(record)
     return Submitted(record if created else file.load(), created, warnings)
+
+
+def check_starts_nothing(settings: Settings, manifest: Manifest) -> None:
+    """`ManifestError` when results would lie where a rule makes jobs of what arrives."""
+    output = Address.parse(manifest.output or "")
+    for rule in settings.all_rules:
+        if output.bucket == settings.bucket and overlap(output.key, rule.prefix):
+            raise ManifestError(
+                f"output: {output} overlaps the prefix {rule.prefix!r} of rule "
+                f"{rule.known_as!r}: results would start jobs; allowed: a prefix apart from it"
+            )
 
 
 def pass_gates(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, FastAPI
 
-from jobs.api import docs_page, health, jobs
+from jobs.api import arrivals, docs_page, health, jobs
 from jobs.api.access.audit import Audit
 from jobs.api.access.bodies import BodyLimit
 from jobs.api.access.keys import KeyRing
@@ -19,6 +19,7 @@ from jobs.api.problem import translate_errors
 from jobs.api.readiness import Readiness
 from jobs.api.shelf import Shelf
 from jobs.bucket import Store
+from jobs.events.doors import Doors
 from jobs.settings import Settings
 
 # In the order in which they are asked; pages that want "/" come last, by `more`.
@@ -27,6 +28,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.router,
     files.router,
     routes.router,
+    arrivals.router,
     docs_page.router,
 )
 
@@ -43,7 +45,7 @@ def make_app(
 
     is_local      the server listens on loopback alone; only then it serves without any key
     registry_of   figures for /metrics beside those of the server
-    more          routers beside ours: the receiver of POST /events, pages; a guard of their own
+    more          routers beside ours, as the pages; a guard of their own
                   (`jobs.api.access.guard`) is theirs to add
     """
     app = FastAPI(title="Zeroshift", docs_url=None, redoc_url=None)
@@ -54,6 +56,7 @@ def make_app(
         rates=Rates(settings.api.requests_per_minute),
         shelf=Shelf(store, settings.bucket, settings.poll_s),
         readiness=Readiness(store, settings.bucket),
+        doors=Doors(store, settings),
         is_local=is_local,
         registry_of=registry_of,
     )

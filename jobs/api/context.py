@@ -12,6 +12,7 @@ from jobs.api.access.rates import Rates
 from jobs.api.readiness import Readiness
 from jobs.api.shelf import Shelf
 from jobs.bucket import Store
+from jobs.events.doors import Doors
 from jobs.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Context:
     rates: Rates
     shelf: Shelf
     readiness: Readiness
+    doors: Doors
     is_local: bool = True
     registry_of: RegistryOf | None = None
     counts: Counts = field(default_factory=Counts)

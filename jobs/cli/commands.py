@@ -23,6 +23,8 @@ COMMANDS = {
     "resume": "jobs.cli.resume",
     "reap": "jobs.cli.reap",
     "keys": "jobs.cli.keys",
+    "schedule": "jobs.cli.schedule",
+    "rules": "jobs.cli.rules",
     "evaluate": "jobs.cli.evaluate",
     **QUICK,
     "init": "jobs.cli.jobs",

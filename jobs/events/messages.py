@@ -1,0 +1,165 @@
+"""What a message about a bucket says, whoever sent it: pure, from bytes to events.
+
+Understood are S3's notifications (as AWS, MinIO and Ceph send them; also within SNS's envelope),
+EventBridge's, and Cloudflare R2's. Senders differ in how they write a key: AWS and MinIO encode it
+as a form does, so it is decoded once; EventBridge, Ceph and R2 send it as it is.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import unquote_plus
+
+Kind = Literal["created", "removed", "other"]
+SENDS_PLAIN_KEYS = ("ceph:s3",)
+ENVELOPES = 3  # SNS within SNS is as deep as it gets
+R2_KINDS: dict[str, Kind] = {
+    "PutObject": "created",
+    "CopyObject": "created",
+    "CompleteMultipartUpload": "created",
+    "DeleteObject": "removed",
+    "LifecycleDeletion": "removed",
+}
+EVENTBRIDGE_KINDS: dict[str, Kind] = {"Object Created": "created", "Object Deleted": "removed"}
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectEvent:
+    """Something happened to an object. `sequencer` orders the events of one key; "": not told."""
+
+    bucket: str
+    key: str
+    kind: Kind
+    version: str = ""
+    etag: str = ""
+    size: int = 0
+    sequencer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TestEvent:
+    """The sender tries whether it gets through."""
+
+    __test__ = False  # for pytest, which takes the name for its own
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nobody can read it; `reason` is one line."""
+
+    reason: str
+
+
+Event = ObjectEvent | TestEvent | Unknown
+
+
+def parse(body: str | bytes) -> tuple[Event, ...]:
+    """The events of a message, at least one; never an error."""
+    try:
+        return _parse(json.loads(body), ENVELOPES)
+    except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
+        return (Unknown("not JSON"),)
+
+
+def _parse(document: Any, envelopes: int) -> tuple[Event, ...]:
+    if not isinstance(document, dict):
+        return (Unknown(f"not a JSON object but {type(document).__name__}"),)
+    if document.get("Type") == "Notification" and isinstance(document.get("Message"), str):
+        if not envelopes:
+            return (Unknown("envelopes within envelopes"),)
+        return _parse(json.loads(document["Message"]), envelopes - 1)
+    if document.get("Event") == "s3:TestEvent":
+        return (TestEvent(),)
+    if isinstance(document.get("Records"), list):
+        found = tuple(_read(_of_record, record) for record in document["Records"])
+        return found or (Unknown("Records is empty"),)
+    if document.get("source") == "aws.s3" and "detail-type" in document:
+        return (_read(_of_eventbridge, document),)
+    if "action" in document and "object" in document:
+        return (_read(_of_r2, document),)
+    keys = ", ".join(sorted(map(str, document))[:5]) or "none"
+    return (Unknown(f"no known shape; keys: {keys[:100]}"),)
+
+
+def _read(how: Callable[[dict[str, Any]], ObjectEvent], record: Any) -> Event:
+    try:
+        event = how(record)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return Unknown(f"record without what it must have: {type(error).__name__}: {error}"[:200])
+    if not event.bucket or not event.key:
+        return Unknown("record without bucket or key")
+    return event
+
+
+def _of_record(record: dict[str, Any]) -> ObjectEvent:
+    what, name = record["s3"]["object"], _text(record["eventName"]).removeprefix("s3:")
+    key = _text(what["key"])
+    plain = record.get("eventSource") in SENDS_PLAIN_KEYS
+    return ObjectEvent(
+        bucket=_text(record["s3"]["bucket"]["name"]),
+        key=key if plain else unquote_plus(key, errors="strict"),
+        kind=_kind(name),
+        version=_text(what.get("versionId") or ""),
+        etag=_text(what.get("eTag") or what.get("etag") or "").strip('"'),
+        size=int(what.get("size") or 0),
+        sequencer=_text(what.get("sequencer") or ""),
+    )
+
+
+def _kind(name: str) -> Kind:
+    if name.startswith("ObjectCreated:"):
+        return "created"
+    removed = name.startswith(("ObjectRemoved:", "LifecycleExpiration:", "ObjectLifecycle:"))
+    return "removed" if removed else "other"
+
+
+def _of_eventbridge(document: dict[str, Any]) -> ObjectEvent:
+    detail, what = document["detail"], document["detail"]["object"]
+    return ObjectEvent(
+        bucket=_text(detail["bucket"]["name"]),
+        key=_text(what["key"]),
+        kind=EVENTBRIDGE_KINDS.get(document["detail-type"], "other"),
+        version=_text(what.get("version-id") or ""),
+        etag=_text(what.get("etag") or what.get("eTag") or "").strip('"'),
+        size=int(what.get("size") or 0),
+        sequencer=_text(what.get("sequencer") or ""),
+    )
+
+
+def _of_r2(document: dict[str, Any]) -> ObjectEvent:
+    what = document["object"]
+    return ObjectEvent(
+        bucket=_text(document["bucket"]),
+        key=_text(what["key"]),
+        kind=R2_KINDS.get(document["action"], "other"),
+        etag=_text(what.get("eTag") or "").strip('"'),
+        size=int(what.get("size") or 0),
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{str(value)[:40]!r} is no text")
+    return value
+
+
+def latest(events: Iterable[ObjectEvent]) -> dict[tuple[str, str], ObjectEvent]:
+    """The last event of each (bucket, key), as the sequencers say; an older one is dropped.
+
+    Where a sequencer is missing, the event that was read last counts.
+    """
+    found: dict[tuple[str, str], ObjectEvent] = {}
+    for event in events:
+        place = (event.bucket, event.key)
+        if place not in found or not is_older(event, found[place]):
+            found[place] = event
+    return found
+
+
+def is_older(one: ObjectEvent, other: ObjectEvent) -> bool:
+    """Whether `one` happened before `other`: hexadecimal, the shorter filled up with zeros."""
+    if not one.sequencer or not other.sequencer:
+        return False
+    width = max(len(one.sequencer), len(other.sequencer))
+    return one.sequencer.upper().ljust(width, "0") < other.sequencer.upper().ljust(width, "0")

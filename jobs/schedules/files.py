@@ -1,0 +1,133 @@
+"""Schedules and their runs in the bucket: created once, changed by compare-and-swap."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from difflib import get_close_matches
+
+from pydantic import ValidationError
+
+from jobs.addresses import Address, schedule_runs_root, schedules_root
+from jobs.bucket import Store
+from jobs.errors import Conflict, NotFound, PermanentError, StoreUnavailable, UserError
+from jobs.problems import one_line, problems_of
+from jobs.schedules.schedule import Run, Schedule
+
+ATTEMPTS = 20
+WRITES_KEPT = 8
+
+
+class ScheduleFile:
+    """One schedule."""
+
+    def __init__(self, store: Store, bucket: str, name: str) -> None:
+        self._store, self._bucket, self.name = store, bucket, name
+        self._address = schedules_root(bucket) / f"{name}.json"
+
+    def create(self, schedule: Schedule) -> None:
+        body = schedule.model_dump_json(indent=1).encode()
+        try:
+            self._store.create(self._address, body)
+        except Conflict:
+            if self._store.read(self._address) != body:
+                raise UserError(
+                    f"there is a schedule {self.name!r} already; allowed: another name, or remove "
+                    "it first"
+                ) from None
+
+    def load(self) -> Schedule:
+        try:
+            return _schedule(self._store.read(self._address), self._address)
+        except NotFound:
+            raise self._unknown() from None
+
+    def change(self, change: Callable[[Schedule], Schedule]) -> Schedule:
+        """Apply `change` to the newest there is; what it answers unchanged is not written."""
+        ours = uuid.uuid4().hex
+        for _ in range(ATTEMPTS):
+            try:
+                body, etag = self._store.read_tagged(self._address)
+            except NotFound:
+                raise self._unknown() from None
+            old = _schedule(body, self._address)
+            if ours in old.writes:
+                return old  # the answer to our write was lost
+            new = change(old)
+            if new == old:
+                return old
+            new = new.model_copy(update={"writes": (*old.writes, ours)[-WRITES_KEPT:]})
+            with suppress(Conflict):
+                self._store.replace(self._address, new.model_dump_json(indent=1).encode(), etag)
+                return new
+        raise StoreUnavailable(f"schedule {self.name}: changed {ATTEMPTS} times under us")
+
+    def remove(self) -> None:
+        self.load()
+        self._store.delete(self._address)
+
+    def _unknown(self) -> NotFound:
+        known = [each.plan.name for each in schedules(self._store, self._bucket)]
+        near = get_close_matches(self.name, known, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        return NotFound(f"no schedule {self.name!r}; {hint}known: {', '.join(known) or 'none'}")
+
+
+def schedules(store: Store, bucket: str) -> Iterator[Schedule]:
+    """All schedules, by name."""
+    for found in list(store.list(schedules_root(bucket))):
+        with suppress(NotFound):
+            yield _schedule(store.read(found.address), found.address)
+
+
+class RunFile:
+    """One run: whoever creates the object has claimed it."""
+
+    def __init__(self, store: Store, bucket: str, schedule: str, run: str) -> None:
+        self._store = store
+        self._address = _runs(bucket, schedule) / f"{run}.json"
+        self._etag = ""
+
+    def create(self, run: Run) -> None:
+        """`Conflict` when there is one already, which may be our own."""
+        self._etag = self._store.create(self._address, run.model_dump_json(indent=1).encode())
+
+    def load(self) -> Run:
+        body, self._etag = self._store.read_tagged(self._address)
+        return _run(body, self._address)
+
+    def save(self, run: Run) -> Run:
+        """`Conflict` when somebody else has written it since we did, or read it."""
+        body = run.model_dump_json(indent=1).encode()
+        try:
+            self._etag = self._store.replace(self._address, body, self._etag)
+        except Conflict:
+            there, self._etag = self._store.read_tagged(self._address)
+            if there != body:  # else the answer to our own write was lost
+                raise
+        return run
+
+
+def runs(store: Store, bucket: str, schedule: str) -> list[Run]:
+    """Every run of a schedule, the oldest first."""
+    found = [each.address for each in store.list(_runs(bucket, schedule))]
+    return [_run(store.read(address), address) for address in found]
+
+
+def _schedule(body: bytes, address: Address) -> Schedule:
+    try:
+        return Schedule.model_validate_json(body)
+    except ValidationError as error:
+        problem = one_line(problems_of(error, Schedule))
+        raise PermanentError(f"{address}: no schedule of ours: {problem}") from error
+
+
+def _run(body: bytes, address: Address) -> Run:
+    try:
+        return Run.model_validate_json(body)
+    except ValidationError as error:
+        problem = one_line(problems_of(error, Run))
+        raise PermanentError(f"{address}: no run of ours: {problem}") from error
+
+
+def _runs(bucket: str, schedule: str) -> Address:
+    return schedule_runs_root(bucket) / f"{schedule}/"
