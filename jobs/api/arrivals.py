@@ -5,14 +5,14 @@ What a request may say, and what becomes of it, is `jobs.events`'.
 
 import time
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 
 from jobs.api.context import Here
+from jobs.api.problem import ApiError, documented
 
 router = APIRouter(tags=["events"])
-REFUSALS = (400, 401, 403, 413)
 
 
 class Arrived(BaseModel):
@@ -22,11 +22,12 @@ class Arrived(BaseModel):
     jobs: list[str]
 
 
-@router.post("/events", responses={status: {"model": Arrived} for status in (*REFUSALS, 503)})
-async def events(request: Request, here: Here, response: Response) -> Arrived:
+@router.post("/events", responses=documented(413, 503))
+async def events(request: Request, here: Here) -> Arrived:
     """Take the notification of a store: a bearer token, or a signature over time and body."""
     body = await request.body()
     headers = dict(request.headers)
     reply = await run_in_threadpool(here.doors.webhook, headers, body, time.time())
-    response.status_code = reply.status
+    if reply.status >= 400:
+        raise ApiError(reply.status, reply.line)
     return Arrived(message=reply.line, jobs=list(reply.jobs))

@@ -45,5 +45,5 @@ def test_a_told_folder_is_one_job_however_often_it_is_told(client, told, store, 
 def test_who_does_not_know_the_token_starts_nothing(client, told, store, bucket):
     said = client.post("/events", content=told, headers={"Authorization": "Bearer of-nothing"})
     assert said.status_code == 401
-    assert said.json() == {"message": "the bearer token is missing or wrong", "jobs": []}
+    assert said.json()["error"]["message"] == "the bearer token is missing or wrong"
     assert list(queued(store, bucket)) == []
