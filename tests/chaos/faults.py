@@ -10,7 +10,7 @@ from infra.clusters.local.processes import CLUSTER_TAG, NODE_TAG, tagged
 from tests.chaos.lab import PICTURES, SHARD_SIZE, Lab
 from tests.chaos.proxy import KINDS, Kind, Trouble
 
-KILLS = ("engine", "replica", "raylet", "node", "head", "driver", "controller")
+KILLS = ("engine", "replica", "raylet", "node", "notice", "head", "driver", "controller")
 FAULTS = (*KILLS, *(f"s3 {kind}" for kind in KINDS))
 SHARDS = PICTURES // SHARD_SIZE
 LATEST = SHARDS * 4 // 5  # shards committed, beyond which a fault would find little left to spoil
@@ -53,7 +53,7 @@ def draw(seed: int) -> Fault:
 
 
 def victims(name: str, cluster_id: str) -> list[psutil.Process]:
-    """The processes whose death is the fault `name`."""
+    """The processes whose death, or whose notice of it, is the fault `name`."""
     living = tagged(CLUSTER_TAG, cluster_id)
     words = {process: _command(process) for process in living}
     if name == "replica":
@@ -64,6 +64,8 @@ def victims(name: str, cluster_id: str) -> list[psutil.Process]:
         heads = ("gcs_server", "--head")
         found = [p for p in living if any(head in words[p] for head in heads)]
         return found if any("gcs_server" in words[p] for p in found) else []
+    if name == "notice":
+        return [p for p in living if "local.node_process" in words[p]][:1]
     raylets = [p for p in living if "raylet/raylet" in words[p] and _node_of(p)]
     if name == "node" and raylets:
         return tagged(NODE_TAG, _node_of(raylets[0]))
@@ -86,7 +88,7 @@ def strike(lab: Lab, fault: Fault, cluster_id: str) -> bool:
     doomed = victims(fault.name, cluster_id) if cluster_id else []
     for process in doomed:
         try:
-            process.kill()
+            (process.terminate if fault.name == "notice" else process.kill)()
         except psutil.NoSuchProcess:
             continue
     return bool(doomed)
