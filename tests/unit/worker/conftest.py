@@ -36,6 +36,8 @@ class Shard:
         self.paths = JobPaths.of(bucket, "job-1")
 
     def put(self, bodies: Sequence[bytes]) -> None:
+        """The inputs of a shard that nobody has worked."""
+        self.forget()
         lines = []
         for number, body in enumerate(bodies):
             address = Address(self.bucket, f"in/{number:03d}.png")
@@ -44,6 +46,10 @@ class Shard:
             pinned = PinnedInput(address=str(address), etag=found.etag, size=found.size)
             lines.append(pinned.model_dump_json())
         self.store.write(self.paths.inputs_of(0), "\n".join(lines).encode())
+
+    def forget(self) -> None:
+        """Let the shard be worked again: one that is committed is not."""
+        self.store.delete(self.paths.marker_of(0))
 
     def put_together(self, *names: str, **more: Any) -> None:
         """One input of the objects that `put` wrote, as one prompt."""
@@ -72,7 +78,30 @@ class Shard:
         careful: bool = False,
         **changes: Any,
     ) -> Marker:
-        order = Order(
+        order, tools = self._order(**changes), self._tools(engine, store)
+
+        async def run() -> Marker:
+            await engine.start()
+            return await ShardRun(tools, order, self.paths, 0, epoch, 3, careful).run()
+
+        return asyncio.run(run())
+
+    def work_together(self, engine: Engine, count: int) -> None:
+        """So many attempts at once, as a replica does with its shards."""
+        order, tools = self._order(), self._tools(engine)
+
+        async def run() -> None:
+            await engine.start()
+            runs = [ShardRun(tools, order, self.paths, 0, 1, 1) for _ in range(count)]
+            await asyncio.gather(*(each.run() for each in runs))
+
+        asyncio.run(run())
+
+    def _tools(self, engine: Engine, store: Any = None) -> Tools:
+        return Tools(store or self.store, engine, FAMILY, Limits(), self.threads)
+
+    def _order(self, **changes: Any) -> Order:
+        return Order(
             job_id="job-1",
             model="m",
             engine={},
@@ -84,13 +113,6 @@ class Shard:
             max_pixels=None,
             shards=1,
         )
-        tools = Tools(store or self.store, engine, FAMILY, Limits(), self.threads)
-
-        async def run() -> Marker:
-            await engine.start()
-            return await ShardRun(tools, order, self.paths, 0, epoch, 3, careful).run()
-
-        return asyncio.run(run())
 
     def rows(self) -> list[Row]:
         return list(read_rows(self.body()))

@@ -95,6 +95,7 @@ def test_rows_tell_the_confidence_when_it_is_asked_for(shard, engine, picture):
     shard.work(asked, answer_schema=schema, confidence=True)
     assert shard.rows()[0].confidence == {"sure": pytest.approx(0.7)}
     assert asked.questions[0].probabilities
+    shard.put([picture(1)])
     shard.work(asked, answer_schema=schema)
     assert shard.rows()[0].confidence is None
     assert not asked.questions[1].probabilities

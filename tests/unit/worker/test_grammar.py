@@ -135,5 +135,6 @@ def test_the_models_format_is_forced_unless_the_order_says_another(shard, engine
     asked = engine()
     shard.put([picture(1)])
     shard.work(asked)
+    shard.put([picture(1)])
     shard.work(asked, answer_format={"item_separator": ",", "key_separator": ":"})
     assert [question.spelled.key_separator for question in asked.questions] == [": ", ":"]

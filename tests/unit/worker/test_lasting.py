@@ -71,7 +71,7 @@ def test_an_engine_that_dies_of_everything_is_not_rebuilt_for_ever(shard, lastin
     with pytest.raises(EngineDead, match=rf"died {MOST_REBUILDS + 1} times: no driver"):
         shard.work(lasting(rule))
     assert len(made) == MOST_REBUILDS + 1
-    assert shard.written() == [shard.paths.inputs_of(0).key]
+    assert not [key for key in shard.written() if "/rows/" in key or "/shards/" in key]
 
 
 def test_one_death_costs_nobody_an_answer(shard, lasting, made, look, picture):

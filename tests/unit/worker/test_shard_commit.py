@@ -139,3 +139,28 @@ def test_a_shard_worked_twice_has_the_same_rows_once(shard, engine, picture):
     shard.work(engine())
     shard.work(engine())
     assert [row.output["red"] for row in shard.rows()] == [1, 2]
+
+
+def test_a_shard_that_an_earlier_claim_committed_is_not_worked_again(shard, engine, picture):
+    shard.put([picture(1)])
+    first, again = engine(), engine()
+    committed = shard.work(first, epoch=2)
+    assert shard.work(again, epoch=3) == committed
+    assert (len(first.asked), again.asked) == (1, [])
+
+
+def test_one_shard_of_a_replica_commits_at_a_time(shard, engine, picture, monkeypatch):
+    """So that a replica which dies leaves at most one that was worked to the end in vain."""
+    inside, most = [], []
+
+    def watched(store, paths, body, marker):
+        inside.append(marker.shard)
+        most.append(len(inside))
+        time.sleep(0.02)
+        inside.remove(marker.shard)
+        return marker
+
+    monkeypatch.setattr("worker.shard.commit", watched)
+    shard.put([picture(1)])
+    shard.work_together(engine(), 3)
+    assert most == [1, 1, 1]
