@@ -33,6 +33,7 @@ class LocalNodeProvider(NodeProvider):
         self._lock = threading.RLock()
         self._started: dict[str, Popen[bytes]] = {}
         self._crashes = 0
+        self._listed: set[str] = set()
 
     @staticmethod
     def bootstrap_config(cluster_config: dict[str, Any]) -> dict[str, Any]:
@@ -42,6 +43,7 @@ class LocalNodeProvider(NodeProvider):
         with self._lock:
             self._reap()
             ids = [HEAD_ID, *(entry.node_id for entry in self._registry.living())]
+            self._listed.update(ids)
             return [i for i in ids if tag_filters.items() <= self.node_tags(i).items()]
 
     def node_tags(self, node_id: str) -> dict[str, str]:
@@ -125,9 +127,13 @@ class LocalNodeProvider(NodeProvider):
             self.terminate_node(node_id)
 
     def _reap(self) -> None:
-        """Collect exit statuses; a node whose raylet died is gone, and its remains with it."""
+        """Collect exit statuses; a node whose raylet died is gone, and its remains with it.
+
+        But not one that the autoscaler has not seen yet: of a node that never appeared it believes
+        for ten minutes that it is still to come, and asks for no other.
+        """
         for node_id, process in list(self._started.items()):
-            if process.poll() is not None:
+            if node_id in self._listed and process.poll() is not None:
                 del self._started[node_id]
                 if process.returncode == -signal.SIGTERM:  # before it could say so
                     self._registry.preempted(node_id)

@@ -85,6 +85,12 @@ def nodes(provider: LocalNodeProvider) -> list[str]:
     return provider.non_terminated_nodes({"ray-node-type": "worker"})
 
 
+def launch(provider: LocalNodeProvider) -> None:
+    """A node that the autoscaler has seen."""
+    provider.create_node({}, TAGS, 1)
+    nodes(provider)
+
+
 def test_before_anything_was_asked_there_is_the_head_alone(provider):
     assert provider.non_terminated_nodes({}) == [HEAD_ID]
     assert provider.node_tags(HEAD_ID) == {"ray-node-type": "head", "ray-user-node-type": HEAD_TYPE}
@@ -92,7 +98,7 @@ def test_before_anything_was_asked_there_is_the_head_alone(provider):
 
 
 def test_a_node_appears_with_its_tags_and_its_address(provider):
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     assert nodes(provider) == ["job-1-n1"]
     assert provider.node_tags("job-1-n1") == TAGS
     assert provider.internal_ip("job-1-n1") == provider.external_ip("job-1-n1") == "127.0.0.1"
@@ -100,7 +106,7 @@ def test_a_node_appears_with_its_tags_and_its_address(provider):
 
 
 def test_a_node_is_a_raylet_that_joins_the_head_and_carries_its_tag(provider, machine):
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     raylet = machine.raylets[0]
     assert "--address=127.0.0.1:6399" in raylet.command
     assert raylet.environment[NODE_TAG] == "job-1-n1"
@@ -111,7 +117,7 @@ def test_a_node_is_a_raylet_that_joins_the_head_and_carries_its_tag(provider, ma
 def test_several_nodes_have_names_of_their_own_that_are_never_used_again(provider):
     provider.create_node({}, TAGS, 2)
     provider.terminate_node("job-1-n1")
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     assert nodes(provider) == ["job-1-n2", "job-1-n3"]
 
 
@@ -133,15 +139,15 @@ def test_a_terminated_node_is_ended_by_its_tag_and_gone(provider, machine):
 
 def test_a_node_that_was_ended_on_purpose_is_no_crash(provider):
     for number in range(1, MAX_CRASHES + 3):
-        provider.create_node({}, TAGS, 1)
+        launch(provider)
         provider.terminate_node(f"job-1-n{number}")
         assert nodes(provider) == []
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     assert len(nodes(provider)) == 1
 
 
 def test_a_node_that_does_not_end_is_not_called_gone(provider, machine):
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     machine.stuck = True
     with pytest.raises(RuntimeError, match=r"job-1-n1 did not end: \[4711\]"):
         provider.terminate_node("job-1-n1")
@@ -149,7 +155,7 @@ def test_a_node_that_does_not_end_is_not_called_gone(provider, machine):
 
 
 def test_a_node_that_did_not_end_at_first_can_be_ended_later(provider, machine):
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     machine.stuck = True
     with pytest.raises(RuntimeError):
         provider.terminate_node("job-1-n1")
@@ -159,25 +165,34 @@ def test_a_node_that_did_not_end_at_first_can_be_ended_later(provider, machine):
 
 
 def test_a_node_whose_raylet_died_is_gone_and_its_remains_with_it(provider, machine):
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     machine.raylets[0].status = 1
     assert nodes(provider) == []
     assert provider.is_terminated("job-1-n1")
     assert machine.ended == [(NODE_TAG, "job-1-n1")]
 
 
+def test_a_node_that_died_at_once_is_seen_before_it_is_gone(provider, machine):
+    """Ray's autoscaler waits ten minutes for a node that it asked for and never saw."""
+    provider.create_node({}, TAGS, 1)
+    machine.raylets[0].status = -9
+    first, second = (provider.non_terminated_nodes({}) for _ in range(2))
+    assert len(first) == 2
+    assert second == [HEAD_ID]
+
+
 def test_nodes_that_keep_dying_stop_further_launches(provider, machine):
     for _ in range(MAX_CRASHES):
-        provider.create_node({}, TAGS, 1)
+        launch(provider)
         machine.raylets[-1].status = 1
         assert nodes(provider) == []
     with pytest.raises(RuntimeError, match="3 nodes died unasked: no more are launched"):
-        provider.create_node({}, TAGS, 1)
+        launch(provider)
     assert len(machine.raylets) == MAX_CRASHES
 
 
 def test_another_provider_on_the_same_folder_sees_the_same_nodes(provider, tmp_path):
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     other = make_provider(tmp_path)
     assert nodes(other) == ["job-1-n1"]
     other.terminate_node("job-1-n1")
@@ -190,7 +205,7 @@ def test_a_machine_that_is_full_has_no_capacity_and_leaves_no_node_behind(provid
 
     monkeypatch.setattr(processes, "spawn", full)
     with pytest.raises(RuntimeError, match="no_capacity: Cannot allocate memory"):
-        provider.create_node({}, TAGS, 1)
+        launch(provider)
     assert nodes(provider) == []
 
 
@@ -198,17 +213,17 @@ def test_the_controller_can_read_why_no_more_nodes_come(provider, machine, tmp_p
     registry = Registry(tmp_path / "nodes")
     assert registry.refusal() == ""
     for _ in range(MAX_CRASHES):
-        provider.create_node({}, TAGS, 1)
+        launch(provider)
         machine.raylets[-1].status = 1
         nodes(provider)
     with pytest.raises(RuntimeError):
-        provider.create_node({}, TAGS, 1)
+        launch(provider)
     assert registry.refusal() == "3 nodes died unasked: no more are launched"
     assert len(registry.all()) == MAX_CRASHES
 
 
 def test_a_node_has_joined_when_it_says_so(provider, tmp_path):
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     registry = Registry(tmp_path / "nodes")
     assert registry.get("job-1-n1").joined_at is None
     signs.give(registry.signs_of("job-1-n1"), signs.JOINED)
@@ -219,7 +234,7 @@ def test_a_node_has_joined_when_it_says_so(provider, tmp_path):
 
 
 def test_the_node_is_told_where_to_leave_its_signs(provider, machine, tmp_path):
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     assert str(Registry(tmp_path / "nodes").signs_of("job-1-n1")) in machine.raylets[0].command
 
 
@@ -229,7 +244,7 @@ def test_a_node_that_was_given_notice_is_preempted_and_no_crash(
 ):
     registry = Registry(tmp_path / "nodes")
     for number in range(1, MAX_CRASHES + 2):
-        provider.create_node({}, TAGS, 1)
+        launch(provider)
         if noted:
             signs.give(registry.signs_of(f"job-1-n{number}"), signs.NOTICE)
         machine.raylets[-1].status = status
@@ -242,7 +257,7 @@ def test_a_node_that_we_end_ourselves_is_not_preempted_though_it_sees_the_same_s
     provider, machine, tmp_path
 ):
     registry = Registry(tmp_path / "nodes")
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     machine.stuck = True
     with pytest.raises(RuntimeError):
         provider.terminate_node("job-1-n1")
@@ -252,7 +267,7 @@ def test_a_node_that_we_end_ourselves_is_not_preempted_though_it_sees_the_same_s
 
 
 def test_a_node_that_died_unasked_never_left(provider, machine, tmp_path):
-    provider.create_node({}, TAGS, 1)
+    launch(provider)
     machine.raylets[0].status = 1
     nodes(provider)
     entry = Registry(tmp_path / "nodes").get("job-1-n1")
@@ -267,7 +282,7 @@ def test_a_full_disk_is_no_capacity_and_is_named(provider, monkeypatch, tmp_path
     monkeypatch.setattr(*where, full)
     words = f"no_capacity: no space left on {tmp_path}"
     with pytest.raises(RuntimeError, match=words):
-        provider.create_node({}, TAGS, 1)
+        launch(provider)
     assert Registry(tmp_path / "nodes").refusal() == words
     assert nodes(provider) == []
 
@@ -279,4 +294,4 @@ def test_a_full_disk_that_can_not_even_hold_the_words_is_said_all_the_same(provi
     monkeypatch.setattr(Registry, "add", full)
     monkeypatch.setattr(Registry, "refuse", full)
     with pytest.raises(RuntimeError, match="no_capacity: no space left on"):
-        provider.create_node({}, TAGS, 1)
+        launch(provider)
