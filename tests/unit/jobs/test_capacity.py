@@ -1,13 +1,12 @@
 """A refusal for want of capacity costs a job time: another offer, or the same ones later."""
 
-import json
 import time
 from decimal import Decimal
 
 import pytest
 
 from infra.errors import NoCapacity
-from jobs.addresses import ledger_root
+from jobs.cost.ledger import entries
 from jobs.errors import ManifestError
 from jobs.fleet import cluster_records
 from jobs.manifest import job_id
@@ -94,10 +93,10 @@ def test_what_was_launched_of_an_offer_that_refused_is_returned_and_billed(
     put_pictures(2)
     job = submitted(**BOTH)
     controller().once()
-    entries = [json.loads(store.read(each.address)) for each in store.list(ledger_root(bucket))]
-    assert sorted(entry["offer"]["name"] for entry in entries) == ["local", "spare"]
-    assert {entry["job_id"] for entry in entries} == {job.job_id}
-    assert all(Decimal(entry["usd"]) > 0 for entry in entries)
+    kept = [each for each in entries(store, bucket) if each.kind == "node"]
+    assert sorted(each.offer.name for each in kept) == ["local", "spare"]
+    assert {each.job_id for each in kept} == {job.job_id}
+    assert all(each.amount > 0 for each in kept)
     assert load(job).state is State.COMPLETED
 
 

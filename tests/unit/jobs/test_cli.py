@@ -182,6 +182,6 @@ def test_a_watch_that_is_terminated_takes_its_leave(run, store, bucket, monkeypa
     def terminated(controller):
         signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr("jobs.controller.Controller.look", terminated)
+    monkeypatch.setattr("jobs.controller.Controller._work", terminated)
     assert "error: interrupted" in run("watch", status=130).stderr
     assert presence.present(store, bucket) == []

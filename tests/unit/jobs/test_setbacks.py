@@ -10,6 +10,7 @@ from jobs.cli.submit import _claim_and_run
 from jobs.close import rows_of
 from jobs.controller import Controller
 from jobs.cost.ledger import entries
+from jobs.cost.meter import in_seconds, to_ms
 from jobs.fleet import cluster_records
 from jobs.order import Attempt
 from jobs.record import RecordFile, claimed
@@ -76,7 +77,7 @@ def test_a_driver_that_dies_leaves_its_sound_cluster_to_the_next_one_at_once(
 
 
 def node_seconds(node) -> Decimal:
-    return Decimal(repr(node.gone_at - node.launched_at)).quantize(Decimal("0.001"))
+    return in_seconds(to_ms(node.gone_at) - to_ms(node.launched_at))
 
 
 def test_a_second_death_on_one_cluster_takes_it_down(
@@ -150,8 +151,9 @@ def test_notices_without_an_end_do_end_the_job(
 
 
 def test_a_job_that_is_waited_for_is_seen_through_its_setbacks(
-    here, store, bucket, put_pictures, submitted, load, workshop
+    here, store, bucket, put_pictures, submitted, load, workshop, monkeypatch
 ):
+    monkeypatch.setenv("ZEROSHIFT_MAX_SETBACKS", "3")
     workshop.before = lambda paths, epoch: -9 if epoch < 3 else None
     put_pictures(2)
     job = submitted()
