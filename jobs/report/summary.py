@@ -13,7 +13,7 @@ from jobs.report.charts import BINS, Part, Work, area, bar, nice, rates
 
 RESTING = "resting"
 TABLE_STEPS = 12
-# Colours in the page's style, by what a phase is for.
+# Colours in the page's style, by what a phase is for; each class of the bill has one of its own.
 TONES = {
     "queued": "quiet",
     "planning": "plan",
@@ -24,10 +24,10 @@ TONES = {
     "startup": "start",
     "model_load": "plan",
     "input_wait": "close",
-    "wasted": "other",
+    "wasted": "waste",
     "work": "work",
     "idle": "quiet",
-    "teardown": "quiet",
+    "teardown": "down",
 }
 
 
