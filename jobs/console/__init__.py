@@ -8,6 +8,7 @@
     acting     cancel, and the same again
     reports    a job's report, rendered anew from what is stored
     places     clusters with their leases, and who works
+    schedules  jobs by the clock: when, what became of each run; pause, resume, run now
     costs      what a month cost
 
 Rendered on the server; a script of some lines brings in what has changed. It knows jobs by their
