@@ -57,8 +57,8 @@ def _listed(viewer: Viewer, show: str, start: int) -> dict[str, Any]:
 @router.get("/jobs/{job_id}")
 def job(viewer: Looking, job_id: str) -> Response:
     record = viewer.context.shelf.load(checked_job(job_id))
-    values = {"stamp": f"{time.time_ns():x}", "budget": _budget(viewer, record)}
-    return page("job", viewer, **values, **_seen(viewer, record))
+    stamp, budget = f"{time.time_ns():x}", _budget(viewer, record)
+    return page("job", viewer, stamp=stamp, budget=budget, **_seen(viewer, record))
 
 
 @router.get("/live/jobs/{job_id}")
