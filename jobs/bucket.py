@@ -4,9 +4,8 @@ Everything of botocore stays in here and in `store_client`, `store_body` and `st
 exceptions leave as those of `jobs.errors`, after several tries (`jobs.patience`).
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +27,7 @@ from jobs.patience import Patience
 from jobs.store_body import read_body
 from jobs.store_client import Requests, Spelling, StoreOptions, make_client
 from jobs.store_errors import translate, upload_error
+from jobs.store_listing import Found, Listings, bare
 from jobs.store_parts import PartUploads
 
 __all__ = ["Found", "Store", "StoreOptions", "translate"]
@@ -36,17 +36,7 @@ T = TypeVar("T")
 PART = 8 * 1024 * 1024  # bytes of a file's part, and of a file that is not cut: boto3's default
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """An object as a listing shows it; `etag` without quotes."""
-
-    address: Address
-    size: int
-    etag: str
-    modified: datetime
-
-
-class Store(PartUploads):
+class Store(Listings, PartUploads):
     """An S3 client with our errors; safe to share between threads.
 
     `options` may change once: when the store turns out to want another spelling of etags, or not
@@ -153,9 +143,7 @@ class Store(PartUploads):
     def look(self, address: Address) -> Found:
         """An object's size and etag without its bytes."""
         answer = self._call("head_object", address)
-        return Found(
-            address, answer["ContentLength"], _bare(answer["ETag"]), answer["LastModified"]
-        )
+        return Found(address, answer["ContentLength"], bare(answer["ETag"]), answer["LastModified"])
 
     def exists(self, address: Address) -> bool:
         try:
@@ -163,29 +151,6 @@ class Store(PartUploads):
         except NotFound:
             return False
         return True
-
-    def list(self, prefix: Address) -> Iterator[Found]:
-        """Every object under `prefix`, in key order, as a stream of any length."""
-        for page in self._pages(prefix):
-            for item in page.get("Contents", ()):
-                yield Found(
-                    Address(prefix.bucket, item["Key"]),
-                    item["Size"],
-                    _bare(item["ETag"]),
-                    item["LastModified"],
-                )
-
-    def files(self, prefix: Address) -> Iterator[Address]:
-        """The objects one level under `prefix`."""
-        for page in self._pages(prefix, Delimiter="/"):
-            for item in page.get("Contents", ()):
-                yield Address(prefix.bucket, item["Key"])
-
-    def folders(self, prefix: Address) -> Iterator[Address]:
-        """The prefixes one level under `prefix`."""
-        for page in self._pages(prefix, Delimiter="/"):
-            for item in page.get("CommonPrefixes", ()):
-                yield Address(prefix.bucket, item["Prefix"])
 
     def make_bucket(self, bucket: str) -> None:
         self._ask("create_bucket", f"bucket {bucket!r}", Bucket=bucket)
@@ -224,7 +189,7 @@ class Store(PartUploads):
             if "IfMatch" not in condition:
                 raise
             raise Conflict(f"{address}: deleted by somebody else") from error
-        return _bare(answer["ETag"])
+        return bare(answer["ETag"])
 
     def _get(self, address: Address, **condition: str) -> tuple[bytes, str]:
         def request() -> tuple[bytes, str]:
@@ -236,7 +201,7 @@ class Store(PartUploads):
             except (BotoCoreError, OSError) as error:
                 raise StoreUnavailable(f"{address}: {error}") from error
             self.requests.received(len(body))
-            return body, _bare(answer["ETag"])
+            return body, bare(answer["ETag"])
 
         try:
             return self._patiently(request)
@@ -254,19 +219,6 @@ class Store(PartUploads):
         return Archived(
             f"{address}: archived, its restore is under way; submit again when it is done"
         )
-
-    def _pages(self, prefix: Address, **more: str) -> Iterator[dict[str, Any]]:
-        where = {"Bucket": prefix.bucket, "Prefix": prefix.key, **more}
-        token: str | None = None
-        while True:
-            place = {"ContinuationToken": token} if token else {}
-            page = self._ask("list_objects_v2", str(prefix), **where, **place)
-            yield page
-            if not page.get("IsTruncated"):
-                return
-            last, token = token, page.get("NextContinuationToken")
-            if not token or token == last:
-                raise StoreUnavailable(f"{prefix}: the listing was cut off without a token")
 
     def _call(self, operation: str, address: Address, **arguments: Any) -> dict[str, Any]:
         return self._ask(
@@ -305,10 +257,6 @@ class Store(PartUploads):
 
 def _size(body: bytes | Path) -> int:
     return body.stat().st_size if isinstance(body, Path) else len(body)
-
-
-def _bare(etag: str) -> str:
-    return etag.strip('"')
 
 
 def _spelled(etag: str, spelling: Spelling) -> str:

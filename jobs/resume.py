@@ -4,7 +4,7 @@ A manifest never changes, and a job's id is made of it, budget and all: submitti
 higher budget would be another job, which starts anew. So the higher budget stands in the record.
 """
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from jobs.addresses import JobPaths
 from jobs.bucket import Store
@@ -13,6 +13,8 @@ from jobs.manifest import Manifest
 from jobs.queue import enqueue
 from jobs.record import Record, RecordFile
 from jobs.states import State
+
+MOST_USD = Decimal(10**9)
 
 
 def resume(
@@ -44,12 +46,23 @@ def _check(record: Record, manifest: Manifest, max_usd: Decimal | None) -> None:
     least = max(spent or Decimal(0), before or Decimal(0))
     if max_usd is not None and max_usd <= least:
         raise UserError(
-            f"--max-usd: found {max_usd:f}; allowed: more than {least:f}, which it has had"
+            f"max_usd: found {max_usd:f}; allowed: more than {least:f}, which it has had"
         )
     if max_usd is None and before is not None and spent is not None and spent >= before:
         raise UserError(
-            f"{record.job_id} has cost {spent:f} of {before:f} USD; allowed: --max-usd with more"
+            f"{record.job_id} has cost {spent:f} of {before:f} USD; allowed: a higher max_usd"
         )
+
+
+def new_budget(text: str) -> Decimal:
+    """The amount that somebody wrote; `UserError` when it is none."""
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or not 0 < amount <= MOST_USD:
+        raise UserError(f"max_usd: found {text!r}; allowed: an amount above 0, such as 12.50")
+    return amount
 
 
 def budget_of(record: Record, manifest: Manifest) -> Decimal | None:

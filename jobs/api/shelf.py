@@ -1,7 +1,8 @@
 """Records of jobs, for lists and for listeners, with few requests to the store.
 
-A record that has ended does not change any more (but for its final bill), so lists read it once. A
-record that somebody listens to is read once in `poll_s`, however many listen.
+A record that has ended does not change any more (but for its final bill, and unless it is over its
+budget and may go on), so lists read it once. A record that somebody listens to is read once in
+`poll_s`, however many listen.
 """
 
 import threading
@@ -15,6 +16,7 @@ from jobs.bucket import Store
 from jobs.errors import NotFound
 from jobs.queue import all_jobs
 from jobs.record import Record, RecordFile
+from jobs.states import State
 
 READERS = 16
 MOST_KEPT = 20_000  # ended records, of some 2 KB
@@ -81,7 +83,8 @@ class Shelf:
         settled = self._clock() - SETTLED_S
         with self._lock:
             for record in found:
-                if record.state.ended and max(record.entered.values(), default=0.0) < settled:
+                is_over = record.state.ended and record.state is not State.OVER_BUDGET
+                if is_over and max(record.entered.values(), default=0.0) < settled:
                     self._ended[record.job_id] = record
             while len(self._ended) > MOST_KEPT:
                 self._ended.popitem(last=False)

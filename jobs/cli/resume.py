@@ -1,7 +1,6 @@
 """`zeroshift resume`: let a job that ended over its budget go on, with more."""
 
 import time
-from decimal import Decimal, InvalidOperation
 from typing import Annotated
 
 import typer
@@ -9,12 +8,10 @@ import typer
 from jobs import presence
 from jobs.addresses import JobPaths
 from jobs.cli.console import err, errors_as_lines, load_record, open_store, out
-from jobs.errors import UserError
-from jobs.resume import budget_of, resume
+from jobs.resume import budget_of, new_budget, resume
 from jobs.submission import load_manifest
 
 app = typer.Typer()
-MOST_USD = Decimal(10**9)
 
 
 @app.command("resume")
@@ -26,7 +23,7 @@ def resume_job(
 ) -> None:
     """Let a job that ended over its budget go on from its committed shards."""
     with errors_as_lines():
-        budget = None if max_usd is None else _usd(max_usd)
+        budget = None if max_usd is None else new_budget(max_usd)
         settings, store = open_store()
         load_record(store, settings, job)
         manifest = load_manifest(store, JobPaths.of(settings.bucket, job))
@@ -37,13 +34,3 @@ def resume_job(
         )
         if not presence.present(store, settings.bucket):
             err.print("no controller is running: start one with `zeroshift watch`")
-
-
-def _usd(text: str) -> Decimal:
-    try:
-        amount = Decimal(text)
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite() or not 0 < amount <= MOST_USD:
-        raise UserError(f"--max-usd: found {text!r}; allowed: an amount above 0, such as 12.50")
-    return amount

@@ -17,7 +17,7 @@ from jobs.errors import UserError
 from jobs.problems import one_line, problems_of
 from jobs.schedules.due import upcoming
 from jobs.schedules.files import ScheduleFile, runs, schedules
-from jobs.schedules.fires import find_zone
+from jobs.schedules.fires import find_zone, said
 from jobs.schedules.schedule import CatchUp, Overlap, Plan, Schedule
 from jobs.schedules.scheduler import Scheduler
 from jobs.settings import Settings
@@ -90,7 +90,7 @@ def pause(name: ScheduleName) -> None:
     """Let a schedule rest; nothing is made up for later."""
     with errors_as_lines():
         settings, store = open_store()
-        _change(store, settings, name, {"paused": True})
+        ScheduleFile(store, settings.bucket, name).pause()
         out.print(f"paused {name}")
 
 
@@ -100,7 +100,7 @@ def resume(name: ScheduleName) -> None:
     with errors_as_lines():
         settings, store = open_store()
         now = time.time()
-        found = _change(store, settings, name, {"paused": False, "cursor": now})
+        found = ScheduleFile(store, settings.bucket, name).resume(now)
         out.print(f"resumed {name}; next: {_moment(found.plan, now)}")
 
 
@@ -130,10 +130,7 @@ def next_(
                 [{"local": m.astimezone(zone).isoformat(), "utc": m.isoformat()} for m in moments]
             )
             return
-        rows = [
-            (f"{m.astimezone(zone):%a %Y-%m-%d %H:%M %Z}", f"{m:%Y-%m-%d %H:%M}Z") for m in moments
-        ]
-        print_columns(out, (plan.zone, "UTC"), rows)
+        print_columns(out, (plan.zone, "UTC"), [said(moment, zone) for moment in moments])
 
 
 @schedule.command()
@@ -161,11 +158,6 @@ def runs_(name: ScheduleName, as_json: AsJson = False) -> None:
 
 def _scheduler(store: Store, settings: Settings) -> Scheduler:
     return Scheduler(store, settings, f"{socket.gethostname()}-{os.getpid()}", time.time)
-
-
-def _change(store: Store, settings: Settings, name: str, changes: dict[str, Any]) -> Schedule:
-    file = ScheduleFile(store, settings.bucket, name)
-    return file.change(lambda old: old.model_copy(update=changes))
 
 
 def _address(settings: Settings, text: str) -> str:

@@ -4,12 +4,13 @@ import logging
 import os
 import sys
 import threading
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from jobs.api.serving import Server, is_loopback
-from jobs.cli.lines import end_like_ctrl_c, err, errors_as_lines, log_to_stderr
+from jobs.api.serving import HIGHEST_PORT, Server, is_loopback
+from jobs.cli.lines import end_like_ctrl_c, errors_as_lines, log_to_stderr
 from jobs.cli.quick import joined, parser_of
 from jobs.errors import UserError
 
@@ -33,11 +34,11 @@ def serve(arguments: Sequence[str]) -> None:
             log_to_stderr()
             audit_to_stderr()
             server.doorstep.open(_app(store, settings, local))
-            _say(server, settings, has_keys, asked.work)
             try:
+                _tell(_greeting(server, settings, has_keys, asked.work))
                 _work(server, store, settings, asked.work)
             except KeyboardInterrupt:
-                err.print("ending")
+                _tell("ending")
 
 
 def audit_to_stderr() -> None:
@@ -73,11 +74,19 @@ def _app(store: "Store", settings: "Settings", local: bool) -> Any:
     return make_app(store, settings, is_local=local, registry_of=registry_of, more=more)
 
 
-def _say(server: Server, settings: "Settings", has_keys: bool, work: bool) -> None:
+def _greeting(server: Server, settings: "Settings", has_keys: bool, work: bool) -> str:
     does = "and works" if work else "without working"
-    err.print(f"serving bucket {settings.bucket} at {server.url} {does}", markup=False)
-    if not has_keys:
-        err.print("no keys: only this machine is let in; see zeroshift keys create", markup=False)
+    said = f"serving bucket {settings.bucket} at {server.url} {does}"
+    if has_keys:
+        return said
+    return f"{said}\nno keys: only this machine is let in; see zeroshift keys create"
+
+
+def _tell(line: str) -> None:
+    """In one write; a server does not end because nobody reads its log any longer."""
+    with suppress(OSError):
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 def _work(server: Server, store: "Store", settings: "Settings", work: bool) -> None:
@@ -105,10 +114,20 @@ def _watch(store: "Store", settings: "Settings") -> None:
     Controller(store, settings, outbox=outbox).watch(threading.Event())
 
 
+def _port(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        allowed = f"allowed: 0 to {HIGHEST_PORT}"
+        raise ArgumentTypeError(f"found {text!r}; {allowed}") from None
+
+
 def _parser() -> ArgumentParser:
     parser = parser_of("serve", serve, as_json=False)
     parser.add_argument("--host", default=HOST, help=f"address to listen on ({HOST})")
-    parser.add_argument("--port", type=int, default=PORT, help=f"port; 0 takes a free one ({PORT})")
+    parser.add_argument(
+        "--port", type=_port, default=PORT, help=f"port; 0 takes a free one ({PORT})"
+    )
     parser.add_argument(
         "--no-work", dest="work", action="store_false", help="only serve; jobs wait for others"
     )

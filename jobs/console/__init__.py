@@ -8,7 +8,10 @@
     acting     cancel, and the same again
     reports    a job's report, rendered anew from what is stored
     places     clusters with their leases, and who works
+    schedules  jobs by the clock: when, what became of each run; pause, resume, run now
     costs      what a month cost
+    month      a month of the ledger, added up by day, job, label, model and class
+    budgets    what is spent of the budgets of the settings
 
 Rendered on the server; a script of some lines brings in what has changed. It knows jobs by their
 records and receipts, as the API does, and starts nothing itself.

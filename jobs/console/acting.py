@@ -1,4 +1,5 @@
-"""What the console may change: cancel a job, or run the same again as a job of its own."""
+"""What the console may change of a job: cancel it, let one over its budget go on, or run the same
+again as a job of its own."""
 
 import time
 from typing import Annotated
@@ -14,6 +15,7 @@ from jobs.console.guard import Submitting
 from jobs.console.pages import HEADERS, PageRoute
 from jobs.manifest import Manifest, default_output
 from jobs.record import Record
+from jobs.resume import new_budget, resume
 from jobs.submission import load_manifest, submit
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -25,6 +27,19 @@ def cancel(viewer: Submitting, job_id: str) -> Response:
     here = viewer.context
     here.shelf.load(checked_job(job_id))
     request_cancel(here.store, here.bucket, job_id, time.time())
+    return RedirectResponse(f"/jobs/{job_id}", 303, HEADERS)
+
+
+@router.post("/jobs/{job_id}/resume")
+def go_on(
+    viewer: Submitting, job_id: str, max_usd: Annotated[str, Form(max_length=40)] = ""
+) -> Response:
+    """With nothing in the field it keeps the budget that it has, when another one stopped it."""
+    here = viewer.context
+    here.shelf.load(checked_job(job_id))
+    budget = new_budget(max_usd.strip()) if max_usd.strip() else None
+    manifest = load_manifest(here.store, JobPaths.of(here.bucket, job_id))
+    resume(here.store, here.bucket, job_id, manifest, budget, time.time())
     return RedirectResponse(f"/jobs/{job_id}", 303, HEADERS)
 
 

@@ -2,6 +2,9 @@
 
 import json
 import time
+from collections.abc import Mapping
+from contextlib import suppress
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -13,9 +16,14 @@ from jobs.console.guard import Looking, Viewer
 from jobs.console.pages import PageRoute, page
 from jobs.console.sample import sample_of
 from jobs.console.standing import Standing
+from jobs.cost.projection import projected_usd
 from jobs.cost.receipt import receipt_of
+from jobs.errors import NotFound
+from jobs.policy.expected import expected_window_s
 from jobs.record import Record
 from jobs.report import PAGE, summary
+from jobs.resume import budget_of
+from jobs.submission import load_manifest
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 MOST = 100  # jobs on a page
@@ -49,7 +57,8 @@ def _listed(viewer: Viewer, show: str, start: int) -> dict[str, Any]:
 @router.get("/jobs/{job_id}")
 def job(viewer: Looking, job_id: str) -> Response:
     record = viewer.context.shelf.load(checked_job(job_id))
-    return page("job", viewer, stamp=f"{time.time_ns():x}", **_seen(viewer, record))
+    stamp, budget = f"{time.time_ns():x}", _budget(viewer, record)
+    return page("job", viewer, stamp=stamp, budget=budget, **_seen(viewer, record))
 
 
 @router.get("/live/jobs/{job_id}")
@@ -67,16 +76,30 @@ def live_rows(viewer: Looking, job_id: str) -> Response:
 
 
 def _seen(viewer: Viewer, record: Record) -> dict[str, Any]:
-    store = viewer.context.store
-    standing = Standing(record, time.time())
+    store, now = viewer.context.store, time.time()
+    idle_s = expected_window_s(viewer.context.settings)
     receipt = receipt_of(store, record) if record.state.ended else None
     has_report = receipt is not None and store.exists(Address.parse(record.output) / PAGE)
     return {
-        "job": standing,
+        "job": Standing(record, now),
+        "projected": projected_usd(record, now, idle_s) if not record.state.ended else None,
         "receipt": receipt,
         "bill": summary.bill(receipt) if receipt else None,
+        "unused": _unused(receipt) if receipt else [],
         "has_report": has_report,
     }
+
+
+def _unused(receipt: Mapping[str, Any]) -> list[str]:
+    """Classes of the bill that took no time, which its table leaves out."""
+    return [each["phase"] for each in receipt["bill"]["phases"] if not Decimal(each["seconds"])]
+
+
+def _budget(viewer: Viewer, record: Record) -> Decimal | None:
+    here = viewer.context
+    with suppress(NotFound):
+        return budget_of(record, load_manifest(here.store, JobPaths.of(here.bucket, record.job_id)))
+    return None
 
 
 def _said(row: dict[str, Any]) -> str:

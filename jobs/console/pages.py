@@ -5,7 +5,8 @@ A page may load its own style and script, ask its own server, and send its own f
 
 import re
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -18,10 +19,19 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
+from jobs.api.problem import ApiError
 from jobs.console.guard import NotSignedIn, Viewer, set_cookie
-from jobs.errors import NotFound, TemporaryError, UserError, ZeroshiftError
+from jobs.errors import (
+    AccessDenied,
+    NotFound,
+    PermanentError,
+    TemporaryError,
+    UserError,
+    ZeroshiftError,
+)
 from jobs.report import summary
 from jobs.report.page import base_style
+from jobs.schedules.fires import said
 
 POLICY = "; ".join(
     (
@@ -71,6 +81,7 @@ def _environment() -> Environment:
         money=lambda usd: summary.money(None if usd is None else str(usd)),
         exact=lambda usd: summary.exact(None if usd is None else str(usd)),
         when=summary.when,
+        moment=said,
         count=lambda number: f"{number:,}",
         words=lambda text: text.replace("_", " "),
     )
@@ -130,6 +141,17 @@ def _said(error: ZeroshiftError) -> tuple[int, str]:
 
 def _problem(status: int, message: str) -> Response:
     return page("problem", None, status, message=message)
+
+
+@contextmanager
+def damage_told() -> Iterator[None]:
+    """Name an object of ours that can't be read, to a viewer who is signed in."""
+    try:
+        yield
+    except (NotFound, AccessDenied):
+        raise
+    except PermanentError as error:
+        raise ApiError(502, str(error)) from error
 
 
 def back_to(path: str) -> str:

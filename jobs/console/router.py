@@ -2,11 +2,11 @@
 
 from fastapi import APIRouter
 
-from jobs.console import acting, costs, joblist, places, reports, signin
+from jobs.console import acting, costs, joblist, places, reports, schedules, signin
 
 
 def console_router() -> APIRouter:
     router = APIRouter()
-    for each in (signin, joblist, acting, reports, places, costs):
+    for each in (signin, joblist, acting, reports, places, schedules, costs):
         router.include_router(each.router)
     return router

@@ -49,7 +49,13 @@ class Purses:
         own   what the job in hand has cost on the cluster that it has now, which the ledger does
               not have yet
         """
-        budgets = [each for each in self._budgets if each.covers(dict(labels))]
+        return self._now([each for each in self._budgets if each.covers(dict(labels))], own)
+
+    def all(self) -> list[tuple[Budget, Purse]]:
+        """Every purse, as it stands for a job that is none of those that run."""
+        return self._now(self._budgets, None)
+
+    def _now(self, budgets: Sequence[Budget], own: Spending | None) -> list[tuple[Budget, Purse]]:
         if not budgets:
             return []
         self._look()

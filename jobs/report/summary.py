@@ -13,7 +13,7 @@ from jobs.report.charts import BINS, Part, Work, area, bar, nice, rates
 
 RESTING = "resting"
 TABLE_STEPS = 12
-# Colours in the page's style, by what a phase is for.
+# Colours in the page's style, by what a phase is for; each class of the bill has one of its own.
 TONES = {
     "queued": "quiet",
     "planning": "plan",
@@ -24,10 +24,10 @@ TONES = {
     "startup": "start",
     "model_load": "plan",
     "input_wait": "close",
-    "wasted": "other",
+    "wasted": "waste",
     "work": "work",
     "idle": "quiet",
-    "teardown": "quiet",
+    "teardown": "down",
 }
 
 
@@ -91,7 +91,7 @@ def phases(receipt: Mapping[str, Any]) -> Chart:
     total = sum(seconds.values())
     parts = [Part(name, value, _tone(name)) for name, value in seconds.items()]
     lines = [
-        Line(part.name, part.tone, duration(part.value), _percent(part.value, total))
+        Line(part.name, part.tone, duration(part.value), percent(part.value, total))
         for part in parts
     ]
     return Chart(bar("Seconds in each state of the job", parts), lines)
@@ -111,7 +111,7 @@ def bill(receipt: Mapping[str, Any]) -> Chart:
         Part(name, float(usd if known else seconds), _tone(name)) for name, seconds, usd in lines
     ]
     total = sum(part.value for part in parts)
-    shares = [_percent(part.value, total) for part in parts] + [""] * len(beside)
+    shares = [percent(part.value, total) for part in parts] + [""] * len(beside)
     table = [
         Line(name, _tone(name), "" if seconds is None else seconds, part, exact(usd))
         for (name, seconds, usd), part in zip(lines + beside, shares, strict=True)
@@ -149,5 +149,6 @@ def _tone(name: str) -> str:
     return TONES.get(name, "other")
 
 
-def _percent(part: float, total: float) -> str:
+def percent(part: float, total: float) -> str:
+    """A share in whole percent; `-` of nothing."""
     return f"{100 * part / total:.0f} %" if total > 0 else "-"

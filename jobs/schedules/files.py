@@ -1,6 +1,7 @@
 """Schedules and their runs in the bucket: created once, changed by compare-and-swap."""
 
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
@@ -61,6 +62,20 @@ class ScheduleFile:
                 return new
         raise StoreUnavailable(f"schedule {self.name}: changed {ATTEMPTS} times under us")
 
+    def pause(self) -> Schedule:
+        """Let it rest; nothing is made up for later."""
+        return self.change(lambda old: old.model_copy(update={"paused": True}))
+
+    def resume(self, now: float) -> Schedule:
+        """Go on from `now`; one that is not paused stays as it is."""
+
+        def change(old: Schedule) -> Schedule:
+            if not old.paused:
+                return old
+            return old.model_copy(update={"paused": False, "cursor": now})
+
+        return self.change(change)
+
     def remove(self) -> None:
         self.load()
         self._store.delete(self._address)
@@ -107,10 +122,11 @@ class RunFile:
         return run
 
 
-def runs(store: Store, bucket: str, schedule: str) -> list[Run]:
-    """Every run of a schedule, the oldest first."""
-    found = [each.address for each in store.list(_runs(bucket, schedule))]
-    return [_run(store.read(address), address) for address in found]
+def runs(store: Store, bucket: str, schedule: str, last: int | None = None) -> list[Run]:
+    """Every run of a schedule, the oldest first; with `last`, the last so many."""
+    found = (each.address for each in store.list(_runs(bucket, schedule)))
+    wanted = found if last is None else deque(found, maxlen=last)
+    return [_run(store.read(address), address) for address in wanted]
 
 
 def _schedule(body: bytes, address: Address) -> Schedule:

@@ -71,6 +71,12 @@ def fires(expression: str, zone: ZoneInfo, after: float) -> Iterator[datetime]:
             yield moment
 
 
+def said(moment: datetime, zone: ZoneInfo) -> tuple[str, str]:
+    """A moment as a clock in `zone` reads it, and in UTC, for people."""
+    utc = moment.astimezone(UTC)
+    return f"{moment.astimezone(zone):%a %Y-%m-%d %H:%M %Z}", f"{utc:%Y-%m-%d %H:%M}Z"
+
+
 def _is_fixed(expression: str) -> bool:
     minute, hour = expression.split()[:2]
     return not minute.startswith("*") and not hour.startswith("*")

@@ -50,7 +50,8 @@ def served(store, bucket, tmp_path):
     finally:
         process.kill()
         process.wait()
-        process.stderr.close()
+        with contextlib.suppress(ValueError):  # taken away by a test
+            process.stderr.close()
 
 
 def peak_mib(process):
@@ -92,6 +93,27 @@ def test_the_command_streams_an_upload_and_ends_cleanly(served, store, bucket):
     assert process.wait(60) == 0
     lines = [json.loads(each) for each in said.splitlines() if each.startswith("{")]
     assert [(each["what"], each["status"]) for each in lines] == [("POST /v1/files", 200)]
+
+
+def test_ctrl_c_is_one_line_and_no_failure(served):
+    process, _ = served
+    assert "no keys" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    assert process.stderr.read() == "ending\n"
+    assert process.wait(60) == 0
+
+
+def test_nobody_reading_its_log_does_not_end_a_server(served):
+    process, port = served
+    process.stderr.readline()
+    reader = process.stderr.detach()
+    reader.close()
+    for _ in range(2):  # the first one's line of the audit log breaks
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as one:
+            one.request("POST", "/v1/jobs", b"{}")
+            assert one.getresponse().status == 400
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
 
 
 def test_it_answers_before_anything_slow_is_imported():
@@ -136,6 +158,34 @@ def test_a_port_that_is_taken_is_one_line(here, capsys):
         command.serve(["--port", str(other.getsockname()[1])])
     assert ended.value.code == 2
     assert "the port is taken" in capsys.readouterr().err
+
+
+def test_a_port_that_is_no_number_is_one_line(capsys):
+    with pytest.raises(SystemExit) as ended:
+        command.serve(["--port", "x"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "--port: found 'x'; allowed: 0 to 65535" in said
+    assert said.count("\n") == 1
+
+
+def test_help_is_short_and_needs_no_settings(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        command.serve(["--help"])
+    assert ended.value.code == 0
+    assert "--no-work" in capsys.readouterr().out
+
+
+def test_without_settings_is_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "end_like_ctrl_c", lambda: None)
+    with pytest.raises(SystemExit) as ended:
+        command.serve(["--port", "0"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "bucket: missing" in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("port", [-1, 70000])

@@ -15,6 +15,8 @@ from jobs.api.access.keys import create_key
 from jobs.api.serving import Server
 from jobs.bucket import Store
 from jobs.controller import Controller
+from jobs.schedules.files import RunFile, ScheduleFile
+from jobs.schedules.schedule import Plan, Run, Schedule
 
 pytestmark = pytest.mark.browser
 PATIENCE_MS = 30_000
@@ -41,6 +43,21 @@ def submit(
         return str(answer.json()["job"]["job_id"])
 
     return post
+
+
+@pytest.fixture
+def schedule(store: Store, bucket: str, model: str) -> Callable[[str], None]:
+    """Adds a schedule that has run once, in vain."""
+
+    def add(name: str) -> None:
+        places = {"prefix": f"s3://{bucket}/in/", "output": f"s3://{bucket}/out/{name}/"}
+        plan = Plan(name=name, cron="30 1 * * *", zone="Europe/Berlin", model=model, **places)
+        now = time.time()
+        ScheduleFile(store, bucket, name).create(Schedule(plan=plan, created_at=now, cursor=now))
+        run = Run(id="r1", schedule=name, nominal=now, owner="o", claimed_until=now)
+        RunFile(store, bucket, name, "r1").create(run.model_copy(update={"outcome": "nothing_new"}))
+
+    return add
 
 
 @pytest.fixture
@@ -104,9 +121,10 @@ def test_a_job_is_cancelled_after_a_second_thought(url, look, submit, work):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nobody_is_kept_out(
-    url, look, submit, store: Store, bucket, app, violations, scheme, width
+    url, look, submit, store: Store, bucket, app, violations, scheme, width, schedule
 ):
     job = submit()
+    schedule("night")
     _, token = create_key(store, bucket, "mine", ["read", "submit"], time.time())
     app.state.context.keys._read_at = None
     page = look(f"{url}/jobs/{job}", color_scheme=scheme, viewport={"width": width, "height": 800})
@@ -114,10 +132,15 @@ def test_nobody_is_kept_out(
     page.get_by_label("Key").fill(token)
     page.keyboard.press("Enter")
     page.get_by_role("heading", name=job).wait_for()
-    for path in (f"/jobs/{job}", "/", "/clusters", "/costs"):
+    for path in (f"/jobs/{job}", "/", "/clusters", "/schedules", "/schedules/night", "/costs"):
         page.goto(url + path)
         assert violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.goto(f"{url}/jobs/{job}")
     page.get_by_role("button", name="Cancel…").click()
     assert violations(page) == []
+    page.goto(f"{url}/schedules/night")
+    page.get_by_role("button", name="Pause…").click()
+    assert violations(page) == []
+    page.get_by_role("button", name="Pause it").click()
+    page.get_by_role("button", name="Resume…").wait_for()
