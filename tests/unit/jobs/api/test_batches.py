@@ -10,7 +10,7 @@ from jobs.addresses import Address, JobPaths
 from jobs.api.batch import intake
 from jobs.api.batch.record import BatchPaths, batch_document, open_root
 from jobs.api.batch.work import BatchWork
-from jobs.errors import AccessDenied, StoreUnavailable
+from jobs.errors import AccessDenied, Conflict, StoreUnavailable
 from jobs.queue import all_jobs, queued
 from jobs.record import RecordFile
 from jobs.states import State
@@ -300,6 +300,22 @@ def test_a_job_that_was_made_just_before_a_crash_ends_with_its_batch(
 
 def _killed():
     raise StoreUnavailable("killed here")
+
+
+def test_a_batch_whose_answer_from_the_store_was_lost_is_made_all_the_same(
+    batch_of, body, see, monkeypatch, store
+):
+    """Told of a conflict, its client would make another one, and pay for both."""
+    create = type(store).create
+
+    def lossy(self, *rest, **more):
+        create(self, *rest, **more)
+        raise Conflict("changed by somebody else")
+
+    monkeypatch.setattr(type(store), "create", lossy)
+    batch_id = batch_of(line("a", body()))
+    monkeypatch.undo()
+    assert see(batch_id)["status"] == "validating"
 
 
 def test_who_could_not_submit_does_not_take_the_job_of_who_could(
