@@ -77,7 +77,13 @@ class ClusterFile:
 
     @classmethod
     def create(cls, store: Store, bucket: str, record: ClusterRecord) -> "ClusterFile":
-        etag = store.create(_address(bucket, record.cluster_id), _bytes(record))
+        address, body = _address(bucket, record.cluster_id), _bytes(record)
+        try:
+            etag = store.create(address, body)
+        except Conflict:
+            there, etag = store.read_tagged(address)
+            if there != body:  # else it is ours: the answer to an earlier try was lost
+                raise
         return cls(store, bucket, record, etag)
 
     @classmethod

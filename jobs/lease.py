@@ -55,6 +55,8 @@ class Rounds:
                 self.on_conflict(error)
             except TOLERATED as error:
                 log.warning("%s: %s", self._thread.name, error)
+            except Exception:  # of ours; a thread that ended would be missed by nobody
+                log.exception("%s: will look again", self._thread.name)
 
     def on_conflict(self, error: Conflict) -> None:
         log.warning("%s: %s", self._thread.name, error)

@@ -77,6 +77,8 @@ class Notifier:
             )
         except httpx.HTTPError:
             return "away"
+        except (httpx.InvalidURL, ValueError):  # no address at all
+            return "refused"
         if answer.is_success:
             return "taken"
         # Trying again helps with a server's trouble, and not with a request that it does not want.

@@ -18,6 +18,7 @@ from jobs.errors import ManifestError, NotFound, SettingsError, TemporaryError
 from jobs.manifest import Manifest
 from jobs.record import Record, RecordFile
 from jobs.settings_api import Webhook
+from jobs.webhook_urls import shown
 
 log = logging.getLogger("zeroshift")
 FIRST_WAIT_S, LONGEST_WAIT_S = 30.0, 3600.0
@@ -60,15 +61,21 @@ def check_webhook(manifest: Manifest, settings: Webhook) -> None:
 
 
 def post(store: Store, bucket: str, manifest: Manifest, job_id: str, settings: Webhook) -> None:
-    """Note who is to be told of a new job, if anybody is."""
+    """Note who is to be told of a job that is new, or goes on, if anybody is."""
     url = manifest.webhook or settings.url
     if url is not None:
-        letter = Letter(url=url)
-        store.write(_address(bucket, job_id), letter.model_dump_json().encode())
+        _write(store, bucket, job_id, url)
+
+
+def _write(store: Store, bucket: str, job_id: str, url: str) -> None:
+    store.write(_address(bucket, job_id), Letter(url=url).model_dump_json().encode())
 
 
 class Outbox:
-    """Sends what is due; one of several may be at work on a bucket."""
+    """Sends what is due; one of several may be at work on a bucket.
+
+    allows   asked again of each letter: settings change, and others may write to a bucket
+    """
 
     def __init__(
         self,
@@ -76,9 +83,10 @@ class Outbox:
         bucket: str,
         notifier_for: NotifierFor,
         clock: Callable[[], float] = time.time,
+        allows: Callable[[str], bool] = lambda url: True,
     ) -> None:
         self._store, self._bucket, self._clock = store, bucket, clock
-        self._notifier_for = notifier_for
+        self._notifier_for, self._allows = notifier_for, allows
 
     def round(self) -> None:
         """Look at every letter, and send those whose job has ended."""
@@ -88,6 +96,8 @@ class Outbox:
                 self.send(job_id)
             except TemporaryError as error:
                 log.warning("outbox: %s: will try again: %s", job_id, error)
+            except Exception:  # one letter must not keep the others waiting
+                log.exception("outbox: %s: will try again", job_id)
 
     def send(self, job_id: str) -> bool:
         """Send the letter of one job, when it is due; whether it is out of the way now."""
@@ -100,11 +110,20 @@ class Outbox:
         now = self._clock()
         if not record.state.ended or now < letter.not_before:
             return False
-        event_id = f"evt-{job_id}-{record.state.value}"
-        if self._notifier_for(letter.url).send(event_id, KIND, told(record)):
+        event_id = f"evt-{job_id}-{record.epoch}-{record.state.value}"
+        if not self._allows(letter.url):
+            log.warning("outbox: %s: %s may not be told", job_id, shown(letter.url))
+        elif self._notifier_for(letter.url).send(event_id, KIND, told(record)):
             self._store.delete(address)
+            self._again_if_resumed(job_id, letter)
             return True
         return self._later(address, letter, job_id, now)
+
+    def _again_if_resumed(self, job_id: str, letter: Letter) -> None:
+        """What was deleted may have been the letter about the job's next end."""
+        record = RecordFile(self._store, JobPaths.of(self._bucket, job_id)).load()
+        if not record.state.ended:
+            _write(self._store, self._bucket, job_id, letter.url)
 
     def _later(self, address: Address, letter: Letter, job_id: str, now: float) -> bool:
         first = letter.first_at if letter.first_at is not None else now
@@ -157,4 +176,4 @@ def make_outbox(
     from jobs.notify import Notifier as Signed
 
     client = httpx.Client(trust_env=False, follow_redirects=False)
-    return Outbox(store, bucket, lambda url: Signed(url, secret, client))
+    return Outbox(store, bucket, lambda url: Signed(url, secret, client), allows=settings.allows)

@@ -27,7 +27,7 @@ from jobs.errors import (
 from jobs.groups import grouped
 from jobs.manifest_inputs import Inputs
 from jobs.order import Fault, PinnedInput, PinnedObject
-from jobs.strict_json import load_strict
+from jobs.strict_json import load_text
 
 MARKERS = ("_SUCCESS", "manifest.json")  # close a batch; they are not pictures
 LARGEST_SHARD = 256
@@ -153,7 +153,7 @@ def _of_line(store: Store, line: str, where: str) -> Iterator[PinnedInput]:
 
 def _read_line(line: str, where: str) -> tuple[list[str], dict[str, Any]]:
     try:
-        fields = dict(load_strict(line, where))
+        fields = dict(load_text(line, where))
         found = fields.pop("keys", None) or [fields.pop("key")]
         keys = [str(Address.parse(key)) for key in found]
         questions = fields.get("questions", [])

@@ -10,19 +10,28 @@ from jobs.addresses import JobPaths
 from jobs.bucket import Store
 from jobs.errors import UserError
 from jobs.manifest import Manifest
+from jobs.outbox import post
 from jobs.queue import enqueue
 from jobs.record import Record, RecordFile
+from jobs.settings import Settings
 from jobs.states import State
 
 MOST_USD = Decimal(10**9)
 
 
 def resume(
-    store: Store, bucket: str, job_id: str, manifest: Manifest, max_usd: Decimal | None, now: float
+    store: Store,
+    settings: Settings,
+    job_id: str,
+    manifest: Manifest,
+    max_usd: Decimal | None,
+    now: float,
 ) -> Record:
     """Back to the queue, under the claim of whoever takes it next; `UserError` when that is wrong.
 
     max_usd   the new budget; None keeps the one it has, when another budget stopped it
+
+    Whoever was told that it had ended is told again when it ends again.
     """
 
     def change(record: Record) -> Record:
@@ -34,7 +43,9 @@ def resume(
         new |= {"max_usd": record.max_usd if max_usd is None else max_usd}
         return moved.model_copy(update=new)
 
+    bucket = settings.bucket
     record = RecordFile(store, JobPaths.of(bucket, job_id)).change(change)
+    post(store, bucket, manifest, job_id, settings.webhook)
     enqueue(store, bucket, job_id)
     return record
 

@@ -5,6 +5,7 @@ taken the job over, the first write says so and this run stops.
 """
 
 import json
+import logging
 import subprocess
 import time
 from collections.abc import Callable
@@ -42,6 +43,8 @@ from jobs.states import State
 from jobs.submission import load_manifest
 from jobs.watching import Stopped, Watch, check_wanted
 from jobs.way_back import WayBack
+
+log = logging.getLogger("zeroshift")
 
 
 @dataclass
@@ -110,6 +113,20 @@ class JobRun:
         except KeyboardInterrupt:
             self.way_back.hand_back(setback=False)
             raise
+        except Exception as bug:  # let through, it would end every controller that takes the job
+            log.exception("%s", self.record.job_id)
+            self.give_up(f"a bug: {type(bug).__name__}; the controller's log says more")
+
+    def give_up(self, reason: str) -> None:
+        """End as failed, published where that can be done."""
+        try:
+            self.end(State.FAILED, reason)
+        except ZeroshiftError:
+            raise
+        except Exception:  # most likely the same again
+            log.exception("%s: not published", self.record.job_id)
+            self.write_off_as_told()
+            self.leave(State.FAILED, reason)
 
     def can_go_on(self) -> bool:
         """Whether the cluster is above suspicion: a driver's first death is the driver's own."""
@@ -252,5 +269,8 @@ class JobRun:
                 why = disk_fault(fault, self.settings.work_dir)
                 reason = reason if why in reason else f"{reason}; not published: {why}"
                 self.write_off_later()
+        self.leave(state, reason)
+
+    def leave(self, state: State, reason: str) -> None:
         self.job.move(state, reason)
         dequeue(self.store, self.settings.bucket, self.record.job_id)

@@ -5,6 +5,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from jobs.settings_groups import Group, example
+from jobs.webhook_urls import is_plain
 
 MIB = 1024 * 1024
 
@@ -87,4 +88,4 @@ class Webhook(Group):
         return self
 
     def allows(self, url: str) -> bool:
-        return url == self.url or url.startswith(self.allowed)
+        return url == self.url or (url.startswith(self.allowed) and is_plain(url))

@@ -6,9 +6,29 @@ both hide a mistake in a request that costs money, so both are refused here.
 
 import json
 import math
+import re
 from typing import Any
 
 from jobs.errors import UserError
+
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def load_text(text: bytes | str, source: str) -> Any:
+    """`load_strict` for what is written down again: each text in it can be, as UTF-8.
+
+    Half of a surrogate pair, which JSON can spell, can't: whoever reads it back would fail.
+    """
+    found = load_strict(text, source)
+    if _ESCAPED_HALF.search(decoded(text)):
+        try:
+            json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = error.object[error.start : error.start + 1]
+            raise UserError(
+                f"{source}: found {half!r}, half of a surrogate pair; allowed: text of UTF-8"
+            ) from error
+    return found
 
 
 def load_strict(text: bytes | str, source: str) -> Any:

@@ -1,13 +1,28 @@
 """Which addresses may be told something, and what a log may have of them. It imports little."""
 
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 
 def shown(url: str) -> str:
     """An address as a log may have it: a path or a query can be a secret."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "no address"
     return f"{parts.scheme}://{parts.hostname}"
+
+
+def is_plain(url: str) -> bool:
+    """Whether an address goes where it seems to: no steps up its path, no user, no odd letters."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    steps = unquote(parts.path).replace("\\", "/").split("/")
+    is_text = url.isascii() and url.isprintable() and " " not in url
+    return bool(host) and is_text and "@" not in parts.netloc and ".." not in steps
 
 
 def check_url(url: str) -> str:

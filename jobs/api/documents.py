@@ -32,8 +32,13 @@ class Document(Generic[T]):
         self._store, self._address, self._kind, self._sleep = store, address, kind, sleep
 
     def create(self, document: T) -> None:
-        """Write the first version; `Conflict` when there is one."""
-        self._store.create(self._address, _bytes(document))
+        """Write the first version; `Conflict` when there is another one."""
+        body = _bytes(document)
+        try:
+            self._store.create(self._address, body)
+        except Conflict:
+            if self._store.read(self._address) != body:  # else our own, its answer lost
+                raise
 
     def load(self) -> T:
         """`NotFound` when there is none."""

@@ -1,7 +1,6 @@
 """Where a request's picture is: in the request, in a bucket, or at an address of the web. Pure."""
 
 import base64
-import binascii
 import re
 from dataclasses import dataclass
 
@@ -57,7 +56,7 @@ def picture_of(url: str, param: str) -> Picture:
 def _decoded(text: str, param: str) -> bytes:
     try:
         body = base64.b64decode(text, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # of binascii too
         raise BodyError("invalid_image_url", f"{param}: not base64: {error}.", param) from error
     if not body:
         raise BodyError("invalid_image_url", f"{param}: an empty picture.", param)

@@ -65,9 +65,18 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
 
 
+class OneLine(logging.Formatter):
+    """A record's message on one line: a key with a line end in it can't write lines of its own."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
+        said = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in record.message)
+        record.message = said
+        return super().formatMessage(record)
+
+
 def log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    handler.setFormatter(OneLine("%(asctime)s %(message)s", "%H:%M:%S"))
     logger = logging.getLogger("zeroshift")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -27,7 +27,7 @@ def resume_job(
         settings, store = open_store()
         load_record(store, settings, job)
         manifest = load_manifest(store, JobPaths.of(settings.bucket, job))
-        record = resume(store, settings.bucket, job, manifest, budget, time.time())
+        record = resume(store, settings, job, manifest, budget, time.time())
         most = budget_of(record, manifest)
         out.print(
             f"{job} is queued, " + ("without a budget" if most is None else f"up to {most:f} USD")

@@ -85,7 +85,7 @@ def _parse(document: Any, envelopes: int) -> tuple[Event, ...]:
 def _read(how: Callable[[dict[str, Any]], ObjectEvent], record: Any) -> Event:
     try:
         event = how(record)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         return Unknown(f"record without what it must have: {type(error).__name__}: {error}"[:200])
     if not event.bucket or not event.key:
         return Unknown("record without bucket or key")
@@ -141,6 +141,7 @@ def _of_r2(document: dict[str, Any]) -> ObjectEvent:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{str(value)[:40]!r} is no text")
+    value.encode()  # half of a surrogate pair is in no key
     return value
 
 

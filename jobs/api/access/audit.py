@@ -15,8 +15,10 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 audit = logging.getLogger("zeroshift.audit")
+# Asked for by machines again and again: written down when they are refused.
 QUIET = ("/healthz", "/readyz", "/metrics")
 LIVE = "/live/"  # what an open page of the console asks for every second
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 @dataclass(slots=True)
@@ -55,9 +57,12 @@ class Audit:
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route", None), "path", "unknown")
-        self._counts.requests[(scope["method"], route, status)] += 1
+        # A method can be any word: each would be a series of its own.
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self._counts.requests[(method, route, status)] += 1
         self._counts.seconds[route] = self._counts.seconds.get(route, 0.0) + seconds
-        if scope["path"] not in QUIET and not scope["path"].startswith(LIVE):
+        is_quiet = scope["path"] in QUIET or scope["path"].startswith(LIVE)
+        if not is_quiet or status in (401, 403, 405):
             audit.info("%s", json.dumps(self._line(scope, status, seconds)))
 
     def _line(self, scope: Scope, status: int, seconds: float) -> dict[str, Any]:
@@ -66,7 +71,7 @@ class Audit:
             "at": round(self._clock(), 3),
             "who": scope.get("state", {}).get("caller"),
             "from": client[0] if client else None,
-            "what": f"{scope['method']} {scope['path'][:500]}",
+            "what": f"{scope['method'][:20]} {scope['path'][:500]}",
             "status": status,
             "seconds": round(seconds, 3),
         }

@@ -20,8 +20,11 @@ from jobs.api.image_parts import Remote
 
 PORT = 443
 CONNECT_S = 10.0
-# Other networks within IPv6, where a private address could hide.
-EMBEDDED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")))
+# What IPv6 gives to hosts of the open network; everything else has a purpose of its own.
+UNICAST = ipaddress.ip_network("2000::/3")
+# Within it: a tunnel, where a private address could hide, and addresses of documents.
+EXCEPT = tuple(map(ipaddress.ip_network, ("2002::/16", "3fff::/20")))
+RELAYS = ipaddress.ip_network("192.88.99.0/24")  # the other end of that tunnel
 Resolve = Callable[[str], Sequence[str]]
 
 
@@ -37,9 +40,9 @@ def is_public(address: str) -> bool:
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.ipv4_mapped is not None:
             ip = ip.ipv4_mapped
-        elif any(ip in network for network in EMBEDDED):
+        elif ip not in UNICAST or any(ip in network for network in EXCEPT):
             return False
-    return ip.is_global and not ip.is_multicast
+    return ip.is_global and not ip.is_multicast and ip not in RELAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Fetcher:
         address = self._address(parts.hostname or "", picture)
         try:
             return self._get(parts, address, picture)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _refused(picture, f"can't be fetched: {type(error).__name__}") from error
 
     def _checked(self, picture: Remote) -> SplitResult:

@@ -13,7 +13,7 @@ from jobs.api.batch.record import BatchError
 from jobs.bucket import Store
 from jobs.errors import UserError
 from jobs.streams import LineTooLong, lines_of
-from jobs.strict_json import load_strict
+from jobs.strict_json import load_text
 
 ENDPOINT = "/v1/chat/completions"
 SHOWN = 50  # errors of one file
@@ -85,7 +85,7 @@ _TWICE = "This custom_id stands in another line too."
 
 def _request(text: bytes, number: int) -> Request:
     try:
-        document = load_strict(text, f"line {number}")
+        document = load_text(text, f"line {number}")
     except UserError as error:
         raise LineError(_wrong("invalid_json_line", number, None, f"{error}")) from error
     if not isinstance(document, dict):
@@ -95,7 +95,7 @@ def _request(text: bytes, number: int) -> Request:
         if document.get(name) is None:
             message = f"Missing required parameter: {name!r}."
             raise LineError(_wrong("missing_required_parameter", number, name, message))
-    if not isinstance(custom_id, str) or not custom_id or not _is_text(custom_id):
+    if not isinstance(custom_id, str) or not custom_id:
         message = "custom_id: expected text that is not empty."
         raise LineError(_wrong("invalid_type", number, "custom_id", message))
     if document["method"] != "POST":
@@ -107,11 +107,6 @@ def _request(text: bytes, number: int) -> Request:
     if not isinstance(body, dict):
         raise LineError(_wrong("invalid_type", number, "body", "body: expected an object."))
     return Request(number, custom_id, body)
-
-
-def _is_text(text: str) -> bool:
-    """Not half of a surrogate pair, which no reader of a file gets back."""
-    return not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def _wrong(code: str, line: int, param: str | None, message: str) -> BatchError:

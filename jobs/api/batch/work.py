@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 
 from jobs.addresses import JobPaths
 from jobs.api.batch.answers import Answers
@@ -29,10 +30,10 @@ from jobs.api.batch.results import Results
 from jobs.bucket import Store
 from jobs.cancelling import request_cancel
 from jobs.errors import NotFound, TemporaryError, ZeroshiftError
-from jobs.manifest import parse_manifest
+from jobs.manifest import job_id, parse_manifest
 from jobs.record import Record, RecordFile
 from jobs.settings import Settings
-from jobs.submission import submit
+from jobs.submission import resolved, submit
 
 log = logging.getLogger("zeroshift")
 LABEL = "batch"  # of a batch's jobs
@@ -136,19 +137,28 @@ class BatchWork:
         return moved.model_copy(update=found)
 
     def _submit(self, batch: Batch) -> Batch:
-        """Make a job of each group that has none yet."""
+        """Make a job of each group that has none yet; if it is to end, find those that have one."""
+        ends = batch.cancel_requested or batch.expired
         for group in batch.groups:
-            if group.job_id or group.problem or batch.cancel_requested or batch.expired:
-                continue
-            batch = self._change(batch, _with_group(self._submitted(batch, group)))
+            if group.job_id is None and not group.problem:
+                found = self._found(batch, group) if ends else self._submitted(batch, group)
+                batch = self._change(batch, _with_group(found))
         return batch
+
+    def _found(self, batch: Batch, group: Group) -> Group:
+        """With its job, when a process ended between making it and telling of it."""
+        place = BatchPaths(self._bucket, batch.id).manifest(batch.intake, group.number)
+        made = job_id(resolved(parse_manifest(self._store.read(place), "request")))
+        with suppress(NotFound):
+            return group.model_copy(update={"job_id": self._load(made).job_id})
+        return group
 
     def _submitted(self, batch: Batch, group: Group) -> Group:
         place = BatchPaths(self._bucket, batch.id).manifest(batch.intake, group.number)
         try:
             manifest = parse_manifest(self._store.read(place), "request")
-            job_id = submit(self._store, self._settings, manifest).record.job_id
-            return group.model_copy(update={"job_id": job_id})
+            record = submit(self._store, self._settings, manifest).record
+            return group.model_copy(update={"job_id": record.job_id})
         except TemporaryError:
             raise
         except ZeroshiftError as error:
@@ -192,7 +202,10 @@ class BatchWork:
 
 def _with_group(group: Group) -> Callable[[Batch], Batch]:
     def change(old: Batch) -> Batch:
-        groups = tuple(group if each.number == group.number else each for each in old.groups)
+        groups = tuple(
+            group if each.number == group.number and each.job_id is None else each
+            for each in old.groups
+        )
         return old.model_copy(update={"groups": groups})
 
     return change

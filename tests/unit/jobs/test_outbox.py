@@ -1,5 +1,7 @@
 """Whoever is to hear of a job's end hears of it at least once, over restarts, and nobody else."""
 
+from decimal import Decimal
+
 import pytest
 
 from jobs.addresses import JobPaths
@@ -7,9 +9,10 @@ from jobs.controller import Controller
 from jobs.errors import ManifestError, SettingsError, StoreUnavailable
 from jobs.outbox import FIRST_WAIT_S, GIVEN_UP_S, Letter, Outbox, make_outbox, outbox_root
 from jobs.record import RecordFile
+from jobs.resume import resume
 from jobs.settings_api import Webhook
 from jobs.states import State
-from jobs.submission import submit
+from jobs.submission import load_manifest, submit
 
 URL = "https://hooks.example.com/jobs"
 
@@ -71,7 +74,7 @@ def test_nothing_is_said_before_the_end_and_once_after_it(outbox, notifier, job,
     outbox.round()
     outbox.round()
     [(event_id, kind, body)] = notifier.sent
-    assert (event_id, kind) == (f"evt-{job.job_id}-cancelled", "job.ended")
+    assert (event_id, kind) == (f"evt-{job.job_id}-0-cancelled", "job.ended")
     assert (body["job_id"], body["state"], body["reason"]) == (job.job_id, "cancelled", "by me")
 
 
@@ -152,6 +155,10 @@ def test_the_settings_address_hears_of_every_job(
         "https://hooks.example.com.evil.example/",
         "https://hooks.example.com@evil.example/",
         "http://hooks.example.com/",
+        "https://hooks.example.com/../other",
+        "https://hooks.example.com/a/%2e%2e/other",
+        "https://hooks.example.com/a b",
+        "https://hooks.example.com/\x7f",
     ],
 )
 def test_an_address_that_is_not_allowed_is_refused(
@@ -176,3 +183,75 @@ def test_without_a_key_to_sign_with_nobody_is_told(store, bucket):
 def test_an_allowed_address_ends_its_host(prefix):
     with pytest.raises(ValueError, match="allowed"):
         Webhook(allowed=(prefix,))
+
+
+@pytest.mark.parametrize("body", [b"{}", b"not JSON", b'{"version": 2}'])
+def test_a_letter_that_nobody_can_read_does_not_keep_others_waiting(
+    store, bucket, outbox, notifier, end, body
+):
+    end()
+    store.write(outbox_root(bucket) / "aaa-0123456789ab.json", body)
+    outbox.round()
+    assert len(notifier.sent) == 1
+
+
+def test_a_letter_to_an_address_that_is_not_allowed_is_kept_and_not_sent(
+    store, bucket, settings, notifier, job, end
+):
+    """Others may write to the bucket, and settings change."""
+    end()
+    where = outbox_root(bucket) / f"{job.job_id}.json"
+    store.write(where, Letter(url="http://169.254.169.254/").model_dump_json().encode())
+    allows = settings.webhook.allows
+    Outbox(store, bucket, lambda url: notifier, lambda: 1.0, allows).round()
+    assert notifier.sent == []
+    assert Letter.model_validate_json(store.read(where)).tries == 1
+
+
+@pytest.fixture
+def stop_and_resume(store, bucket, settings, job):
+    """The job ends over its budget, again and again, with a claim between."""
+    paths = JobPaths.of(bucket, job.job_id)
+
+    def stop():
+        file = RecordFile(store, paths)
+        file.change(lambda old: old.model_copy(update={"epoch": old.epoch + 1}))
+        file.change(lambda old: old.moved(State.OVER_BUDGET, 1.0))
+
+    def go_on(usd):
+        resume(store, settings, job.job_id, load_manifest(store, paths), Decimal(usd), 2.0)
+
+    return stop, go_on
+
+
+def test_whoever_heard_of_the_end_of_a_job_hears_of_its_next_end_too(
+    outbox, notifier, stop_and_resume
+):
+    stop, go_on = stop_and_resume
+    stop()
+    outbox.round()
+    go_on(1)
+    outbox.round()
+    stop()
+    outbox.round()
+    assert [body["state"] for _, _, body in notifier.sent] == ["over_budget", "over_budget"]
+    assert len({event for event, _, _ in notifier.sent}) == 2  # no repetition of the same
+
+
+def test_a_job_that_is_resumed_while_it_is_told_of_is_told_of_again(
+    outbox, notifier, stop_and_resume
+):
+    stop, go_on = stop_and_resume
+    send = notifier.send
+
+    def meanwhile(*event):
+        notifier.send = send
+        go_on(1)
+        return send(*event)
+
+    notifier.send = meanwhile
+    stop()
+    outbox.round()
+    stop()
+    outbox.round()
+    assert len(notifier.sent) == 2

@@ -1,10 +1,13 @@
 """However a job ends without results, its reason is kept, its bill is made, nothing runs on."""
 
+import json
 from decimal import Decimal
 
 import pytest
 
 from jobs.addresses import Address, JobPaths, ledger_root
+from jobs.cost.ledger import entries
+from jobs.cost.verify import verify
 from jobs.fleet import cluster_records
 from jobs.order import Attempt, Marker
 from jobs.queue import queued
@@ -181,3 +184,42 @@ def test_the_node_time_of_a_job_that_was_lost_to_another_is_in_the_ledger_all_th
     controller().once()
     [entry] = store.list(ledger_root(bucket))
     assert entry.address.name.startswith(job.job_id)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_bug_ends_its_job_and_not_the_controller(
+    store, bucket, controller, submitted, put_pictures, load, workshop, monkeypatch, twice
+):
+    """Let through, it would end every controller that takes the job up."""
+
+    def broken(*_, **__):
+        raise ValueError("of ours: {'prompt': 'private'}")
+
+    put_pictures(2)
+    worker = controller()
+    monkeypatch.setattr("jobs.run.JobRun.close", broken)
+    if twice:
+        monkeypatch.setattr("jobs.run.Publishing.publish", broken)
+    job = submitted()
+    worker.once()
+    monkeypatch.undo()
+    assert load(job).state is State.FAILED
+    assert load(job).reason == "a bug: ValueError; the controller's log says more"
+    assert queued(store, bucket) == []
+    booked = [each for each in entries(store, bucket) if each.kind == "node"]
+    assert job.job_id in {each.job_id for each in booked}
+    assert list(verify(store, bucket)) == []
+    assert workshop.made[0].nodes()[0].gone_at is not None
+    controller().once()  # nothing is left that it could stumble over
+
+
+def test_an_index_with_half_of_a_surrogate_pair_fails_its_job_in_one_line(
+    store, bucket, controller, submitted, put_pictures, load
+):
+    put_pictures(1)
+    line = json.dumps({"key": f"s3://{bucket}/in/000.png", "prompt": "half \ud800"})
+    store.write(Address(bucket, "list.jsonl"), line.encode())
+    job = submitted(inputs={"index": f"s3://{bucket}/list.jsonl"})
+    controller().once()
+    assert load(job).state is State.FAILED
+    assert "list.jsonl line 1 is" in load(job).reason

@@ -76,10 +76,11 @@ def test_every_route_but_health_and_the_document_needs_a_key(store, settings, to
     for path, methods in app.openapi()["paths"].items():
         for method in methods:
             answer = client.request(method, path.format(**dict.fromkeys(NAMES, "x")))
-            expected = 200 if path in ("/healthz", "/readyz") else 401
-            assert answer.status_code == expected, path
+            assert answer.status_code == OPEN.get(path, 401), path
 
 
+# Senders of events prove themselves by a secret of their own; here there is none.
+OPEN = {"/healthz": 200, "/readyz": 200, "/events": 403}
 NAMES = ("job_id", "file_id", "batch_id", "model")
 
 
@@ -187,6 +188,32 @@ def test_the_audit_says_who_did_what_and_no_secret(store, settings, token, caplo
     ]
     assert "secret" not in caplog.text
     assert had.rpartition("_")[2] not in caplog.text
+
+
+def test_the_audit_has_who_was_refused_even_where_it_is_quiet_else(store, settings, token, caplog):
+    caplog.set_level(logging.INFO, "zeroshift.audit")
+    had = token("read")
+    client = TestClient(make_app(store, settings), base_url="http://127.0.0.1")
+    client.get("/metrics", headers=bearer(had))
+    client.get("/metrics", headers=bearer("zs_wrong_wrong"))
+    client.post("/live/jobs")
+    lines = [json.loads(each.message) for each in caplog.records]
+    assert [(each["what"], each["status"]) for each in lines] == [("GET /metrics", 401)]
+
+
+def test_a_path_can_not_write_lines_into_the_audit(client, caplog):
+    caplog.set_level(logging.INFO, "zeroshift.audit")
+    client.get('/v1/jobs/%0a{"who": "admin"}')
+    [record] = caplog.records
+    assert len(record.message.splitlines()) == 1
+
+
+def test_methods_that_nobody_knows_are_one_series(client):
+    for number in range(5):
+        client.request(f"ODD{number}", "/healthz")
+    figures = client.get("/metrics").text
+    assert 'method="other",route="/healthz",status="405"} 5.0' in figures
+    assert "ODD" not in figures
 
 
 @pytest.mark.parametrize("chunked", [False, True])

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 
 import pytest
 
@@ -9,10 +10,11 @@ from jobs.addresses import Address, JobPaths
 from jobs.api.batch import intake
 from jobs.api.batch.record import BatchPaths, batch_document, open_root
 from jobs.api.batch.work import BatchWork
-from jobs.errors import StoreUnavailable
+from jobs.errors import AccessDenied, Conflict, StoreUnavailable
 from jobs.queue import all_jobs, queued
 from jobs.record import RecordFile
-from jobs.submission import load_manifest
+from jobs.states import State
+from jobs.submission import load_manifest, submit
 from tests.batch_lines import FORMAT, line
 
 
@@ -160,6 +162,8 @@ def test_a_job_that_fails_makes_its_requests_error_lines(
         ([line("a", {}, url="/v1/embeddings")], "mismatched_url", 1),
         ([line("a", None)], "missing_required_parameter", 1),
         ([line("a", [])], "invalid_type", 1),
+        ([line("\ud800", {})], "invalid_json_line", 1),
+        ([line("a", {"messages": "half \udfff"})], "invalid_json_line", 1),
     ],
 )
 def test_a_file_that_is_wrong_as_a_whole_fails_the_batch(
@@ -265,6 +269,69 @@ def test_two_processes_that_take_a_batch_in_make_its_jobs_once(
     ended = finish(batch_id)
     assert len(ended["job_ids"]) == len(list(all_jobs(store, bucket))) == 1
     assert len(lines_in(ended["output_file_id"])) == 1
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_job_that_was_made_just_before_a_crash_ends_with_its_batch(
+    store, bucket, settings, batch_of, body, client, see, monkeypatch, cancelled
+):
+    """Else it would work for nobody, and be paid for."""
+    batch_id, late = batch_of(line("a", body())), [time.time()]
+    work = BatchWork(store, settings, clock=lambda: late[0])
+    with monkeypatch.context() as crash:
+        crash.setattr("jobs.api.batch.work._with_group", lambda group: _killed())
+        work.round()
+    assert (see(batch_id)["status"], see(batch_id)["job_ids"]) == ("in_progress", [])
+    if cancelled:
+        client.post(f"/v1/batches/{batch_id}/cancel")
+    else:
+        late[0] = see(batch_id)["expires_at"] + 1.0
+    for _ in range(4):
+        work.round()
+    ended = see(batch_id)
+    [job_id] = all_jobs(store, bucket)
+    assert (ended["status"], ended["job_ids"]) == (
+        "cancelled" if cancelled else "expired",
+        [job_id],
+    )
+    assert RecordFile(store, JobPaths.of(bucket, job_id)).load().state is State.CANCELLED
+    assert queued(store, bucket) == []
+
+
+def _killed():
+    raise StoreUnavailable("killed here")
+
+
+def test_a_batch_whose_answer_from_the_store_was_lost_is_made_all_the_same(
+    batch_of, body, see, monkeypatch, store
+):
+    """Told of a conflict, its client would make another one, and pay for both."""
+    create = type(store).create
+
+    def lossy(self, *rest, **more):
+        create(self, *rest, **more)
+        raise Conflict("changed by somebody else")
+
+    monkeypatch.setattr(type(store), "create", lossy)
+    batch_id = batch_of(line("a", body()))
+    monkeypatch.undo()
+    assert see(batch_id)["status"] == "validating"
+
+
+def test_who_could_not_submit_does_not_take_the_job_of_who_could(
+    store, bucket, settings, batch_of, body, work, see, monkeypatch
+):
+    batch_id = batch_of(line("a", body()))
+
+    def overtaken(*_):
+        monkeypatch.setattr("jobs.api.batch.work.submit", submit)
+        BatchWork(store, settings).advance(batch_id)
+        raise AccessDenied("not us")
+
+    monkeypatch.setattr("jobs.api.batch.work.submit", overtaken)
+    work.round()
+    assert see(batch_id)["job_ids"] == list(all_jobs(store, bucket))
+    assert len(see(batch_id)["job_ids"]) == 1
 
 
 def test_too_many_shapes_are_error_lines(batch_of, body, finish, lines_in, monkeypatch):

@@ -93,6 +93,7 @@ def test_after_signing_in_nobody_is_sent_elsewhere(token, visitor, elsewhere):
         {"Origin": "null"},
         {"Origin": "http://127.0.0.1:9999"},
         {"Sec-Fetch-Site": "cross-site"},
+        {"Origin": "http://["},
         {},
     ],
 )

@@ -72,7 +72,7 @@ def test_what_is_in_flight_is_finished_and_more_money_goes_on_from_there(
 
     workshop.before = the_rest
     manifest = load_manifest(store, JobPaths.of(bucket, job.job_id))
-    resume(store, bucket, job.job_id, manifest, Decimal(2000), time.time())
+    resume(store, dear, job.job_id, manifest, Decimal(2000), time.time())
     controller().once()
     ended = load(job)
     assert (ended.state, ended.epoch, worked) == (State.COMPLETED, 2, [1, 2])
@@ -125,7 +125,7 @@ def keeper(books, make_settings):
             return taken
 
         news = BudgetNews(books, "b", lambda: now, {}, tell)
-        settings = make_settings(bucket="b", budgets=budgets)
+        settings = make_settings(bucket="b", budgets=budgets, idle_window_s=20)
         return BudgetKeeper(books, settings, lambda: now, news), news, told
 
     return make

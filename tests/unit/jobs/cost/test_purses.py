@@ -14,11 +14,12 @@ from jobs.memory_store import MemoryStore
 from jobs.queue import enqueue, queued
 from jobs.record import Record, RecordFile
 from jobs.resume import resume
-from jobs.settings import load_settings
+from jobs.settings import Settings, load_settings
 from jobs.settings_budgets import Budget
 from jobs.states import State
 
 DAY_S = 86400.0
+HERE = Settings(bucket="b")
 
 
 @pytest.fixture
@@ -163,27 +164,27 @@ def asked(make_manifest):
 
 def test_a_job_over_its_budget_goes_on_with_a_higher_one(books, asked):
     over(books)
-    new = resume(books, "b", "job-1", asked, Decimal(2), 100.0)
+    new = resume(books, HERE, "job-1", asked, Decimal(2), 100.0)
     assert (new.state, new.reason, new.max_usd) == (State.QUEUED, "resumed", 2)
     assert (new.epoch, new.shards) == (3, 4)  # a claim makes the epoch; shards stay pinned
     assert queued(books, "b") == ["job-1"]
-    assert resume(books, "b", "job-1", asked, Decimal(2), 101.0) == new  # asked twice
+    assert resume(books, HERE, "job-1", asked, Decimal(2), 101.0) == new  # asked twice
 
 
 @pytest.mark.parametrize("more", [None, Decimal("0.4"), Decimal("0.5")])
 def test_a_job_does_not_go_on_with_what_it_has_spent(books, asked, more):
     over(books)
     with pytest.raises(UserError, match="allowed: "):
-        resume(books, "b", "job-1", asked, more, 100.0)
+        resume(books, HERE, "job-1", asked, more, 100.0)
 
 
 def test_a_job_that_another_budget_stopped_goes_on_with_its_own(books, asked):
     over(books, cost_usd=Decimal("0.2"))
-    assert resume(books, "b", "job-1", asked, None, 100.0).max_usd is None
+    assert resume(books, HERE, "job-1", asked, None, 100.0).max_usd is None
 
 
 @pytest.mark.parametrize("state", [s for s in State if s is not State.OVER_BUDGET])
 def test_no_other_job_is_resumed(books, asked, state):
     over(books, state=state)
     with pytest.raises(UserError, match=f"job-1 is {state.value}; allowed: a job over its budget"):
-        resume(books, "b", "job-1", asked, Decimal(9), 100.0)
+        resume(books, HERE, "job-1", asked, Decimal(9), 100.0)

@@ -146,6 +146,15 @@ def test_what_nobody_can_read_says_why_in_one_line(body, reason):
     assert len(found.reason.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [record("k", size=float("inf")), record("in/\ud800.png"), record("k", sequencer="\udfff")],
+)
+def test_what_no_store_would_say_is_not_read(bad):
+    [found] = parse(notification(bad))
+    assert isinstance(found, Unknown)
+
+
 def test_a_bad_record_hides_no_good_one():
     good, bad = parse(notification(record("k"), {}))
     assert isinstance(good, ObjectEvent)

@@ -1,10 +1,13 @@
 """What a store can do is found out at start; what it can't is said aloud, or refused."""
 
 import pytest
+from botocore.exceptions import ConnectionClosedError
 
 from jobs.abilities import Abilities, probe, require_fit
 from jobs.addresses import Address
 from jobs.errors import Conflict, UserError
+from jobs.memory_store import MemoryClient, MemoryStore
+from jobs.patience import Patience
 from jobs.presence import announce
 
 STORES = ["moto", pytest.param("ceph", marks=pytest.mark.ceph)]
@@ -132,3 +135,21 @@ def test_a_custom_endpoint_gets_no_checksum_that_it_did_not_ask_for(stub, stubbe
     (_, _, plain), (_, _, summed) = stub.seen
     assert not [name for name in plain if "checksum" in name.lower()]
     assert [name for name in summed if name.lower() == "x-amz-checksum-crc32"]
+
+
+@pytest.mark.parametrize("lost", range(1, 8))
+def test_an_answer_that_is_lost_on_the_way_says_nothing_about_the_store(lost):
+    class Lossy(MemoryClient):
+        writes = 0
+
+        def put_object(self, **more):
+            answer = super().put_object(**more)
+            self.writes += 1
+            if self.writes == lost:
+                raise ConnectionClosedError(endpoint_url="memory")
+            return answer
+
+    client = Lossy()
+    client.create_bucket(Bucket="b")
+    found = probe(MemoryStore(client, Patience(4, sleep=lambda s: None)), "b")
+    assert (found.create, found.replace) == ("enforced", "enforced")
