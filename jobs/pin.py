@@ -13,6 +13,8 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+from pydantic import ValidationError
+
 from jobs.addresses import ROOT, Address, JobPaths
 from jobs.bucket import Store
 from jobs.errors import (
@@ -148,7 +150,21 @@ def _of_line(store: Store, line: str, where: str) -> Iterator[PinnedInput]:
     more = tuple(PinnedObject(**each.model_dump(include=_OBJECT)) for each in others)
     for question in questions or [None]:
         asked = fields if question is None else {**fields, "question": question}
-        yield first.model_copy(update={"others": more, "fields": asked, "fault": fault})
+        yield _kept(first.model_copy(update={"others": more, "fields": asked, "fault": fault}))
+
+
+def _kept(pinned: PinnedInput) -> PinnedInput:
+    """The input, without its fields when a worker could not read them: that row's fault.
+
+    The worker's parser takes less than Python's: no half of a surrogate pair, no deep nesting.
+    """
+    try:
+        PinnedInput.model_validate_json(json.dumps(pinned.model_dump()))
+    except ValidationError as error:
+        why = error.errors(include_url=False)[0]["msg"]
+        fault = Fault(code="fields_unreadable", message=f"fields beside the key: {why}")
+        return pinned.model_copy(update={"fields": {}, "fault": pinned.fault or fault})
+    return pinned
 
 
 def _read_line(line: str, where: str) -> tuple[list[str], dict[str, Any]]:
