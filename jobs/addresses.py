@@ -21,6 +21,8 @@ class Address:
         bucket, _, key = rest.partition("/")
         if scheme != "s3" or not slashes or not bucket:
             raise UserError(f"{text!r} is not an address; allowed: s3://BUCKET/KEY")
+        if any("\ud800" <= each <= "\udfff" for each in key):  # no store has such a key
+            raise UserError(f"{text!r} has half of a surrogate pair; allowed: text")
         return cls(bucket, key)
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     Field,
@@ -27,6 +27,8 @@ from jobs.manifest_task import AnyTask, CustomTask, PresetTask
 from jobs.parts import Part as _Part
 from jobs.problems import Problem, one_line, problems_of
 from jobs.strict_json import decoded, load_strict
+
+LONGEST_MODEL = 1024
 
 __all__ = ["CustomTask", "ImageOptions", "Inputs", "Manifest", "job_id", "parse_manifest"]
 
@@ -112,7 +114,7 @@ class Manifest(_Part):
         "prefix, and how answers are to be.",
     )
     answer: AnswerOptions = AnswerOptions()  # written under `output`, see `_apart`
-    model: Filled
+    model: Annotated[Filled, Field(max_length=LONGEST_MODEL)]
     revision: Revision | None = Field(
         default=None, description="Commit of the model's repository; pins its own code, if it has."
     )

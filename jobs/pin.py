@@ -13,6 +13,8 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+from pydantic import ValidationError
+
 from jobs.addresses import ROOT, Address, JobPaths
 from jobs.bucket import Store
 from jobs.errors import (
@@ -27,7 +29,7 @@ from jobs.errors import (
 from jobs.groups import grouped
 from jobs.manifest_inputs import Inputs
 from jobs.order import Fault, PinnedInput, PinnedObject
-from jobs.strict_json import load_text
+from jobs.strict_json import load_strict
 
 MARKERS = ("_SUCCESS", "manifest.json")  # close a batch; they are not pictures
 LARGEST_SHARD = 256
@@ -148,12 +150,26 @@ def _of_line(store: Store, line: str, where: str) -> Iterator[PinnedInput]:
     more = tuple(PinnedObject(**each.model_dump(include=_OBJECT)) for each in others)
     for question in questions or [None]:
         asked = fields if question is None else {**fields, "question": question}
-        yield first.model_copy(update={"others": more, "fields": asked, "fault": fault})
+        yield _kept(first.model_copy(update={"others": more, "fields": asked, "fault": fault}))
+
+
+def _kept(pinned: PinnedInput) -> PinnedInput:
+    """The input, without its fields when a worker could not read them: that row's fault.
+
+    The worker's parser takes less than Python's: no half of a surrogate pair, no deep nesting.
+    """
+    try:
+        PinnedInput.model_validate_json(json.dumps(pinned.model_dump()))
+    except ValidationError as error:
+        why = error.errors(include_url=False)[0]["msg"]
+        fault = Fault(code="fields_unreadable", message=f"fields beside the key: {why}")
+        return pinned.model_copy(update={"fields": {}, "fault": pinned.fault or fault})
+    return pinned
 
 
 def _read_line(line: str, where: str) -> tuple[list[str], dict[str, Any]]:
     try:
-        fields = dict(load_text(line, where))
+        fields = dict(load_strict(line, where))
         found = fields.pop("keys", None) or [fields.pop("key")]
         keys = [str(Address.parse(key)) for key in found]
         questions = fields.get("questions", [])

@@ -3,7 +3,7 @@
 The second step of a job's life; `jobs.quoting` adds seconds and money to it.
 """
 
-from pathlib import Path
+import os
 
 from infra.catalogue.endpoints import find_endpoint
 from infra.catalogue.offers import Offer
@@ -88,7 +88,11 @@ def spec_for(store: Store, manifest: Manifest) -> ModelSpec:
 
 def on_hub(model: str) -> bool:
     """Whether the model's files come from a hub rather than from a bucket or this machine."""
-    return not (model.startswith("s3://") or model in BUNDLED or Path(model).expanduser().is_dir())
+    return not (model.startswith("s3://") or model in BUNDLED or _is_folder(model))
+
+
+def _is_folder(name: str) -> bool:
+    return os.path.isdir(os.path.expanduser(name))  # False, too, for what can't be a path
 
 
 def _check_local(manifest: Manifest) -> None:

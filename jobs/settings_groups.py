@@ -42,7 +42,7 @@ class Inbox(Group):
         default=None,
         min_length=1,
         description="Model that judges what arrives. Required with a prefix: it decides the cost.",
-        json_schema_extra=example("bundled"),
+        json_schema_extra=example("zeroshift/parts-inspector"),
     )
     task: PresetName = Field(
         default="inspection", description="Preset that is asked about what arrives."

@@ -11,6 +11,7 @@ from typing import Any
 
 from jobs.errors import UserError
 
+LONGEST_NUMBER = 4000  # Python reads no more, and says so in words for programmers
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -39,6 +40,7 @@ def load_strict(text: bytes | str, source: str) -> Any:
             object_pairs_hook=_without_duplicates,
             parse_constant=_refuse_constant,
             parse_float=_finite,
+            parse_int=_whole,
         )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
@@ -69,6 +71,12 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"found {name}; allowed: finite numbers")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise ValueError(f"found {digits[:40]}…; allowed: numbers of up to {LONGEST_NUMBER} digits")
+    return int(digits)
 
 
 def _finite(digits: str) -> float:

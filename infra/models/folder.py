@@ -5,6 +5,7 @@ that is to come; until then such a name is refused with one line.
 """
 
 import json
+import os
 from dataclasses import dataclass
 from importlib.util import find_spec as find_package
 from pathlib import Path
@@ -31,7 +32,7 @@ def find_model(name: str) -> Model:
     """The model of that name or folder; `PlanRefused` when there is none that can be run."""
     folder = _folder(name)
     config_path = folder / "config.json"
-    if not config_path.is_file():
+    if not os.path.isfile(config_path):  # unlike Path's, it takes what can't be a path
         raise PlanRefused(
             f"model: {name!r} is neither a folder with a config.json nor a bundled model "
             f"(allowed: a folder, {', '.join(BUNDLED)})"

@@ -35,6 +35,7 @@ from jobs.outbox import make_outbox
 from jobs.policy.expected import expected_window_s
 from jobs.queue import all_jobs
 from jobs.settings import Settings
+from jobs.settings_sources import FILE
 from jobs.settings_template import settings_template
 
 app = typer.Typer()
@@ -161,14 +162,29 @@ def init(
 ) -> None:
     """Write a commented zeroshift.toml, and check the bucket."""
     with errors_as_lines():
-        path = Path("zeroshift.toml")
-        if path.exists():
-            out.print(f"{path} is there already: left as it is")
-        else:
-            path.write_text(settings_template(bucket))
+        path = Path(FILE)
+        if _write_settings(path, bucket):
             out.print(f"wrote {path}")
+        else:
+            out.print(f"{path} is there already: left as it is")
         settings, _ = open_store()
         out.print(f"bucket {settings.bucket} answers")
+        if bucket not in (None, settings.bucket):
+            raise UserError(
+                f"--bucket: found {bucket!r}, and the settings in force have {settings.bucket!r}; "
+                f"change bucket in {path}, or its variable"
+            )
+
+
+def _write_settings(path: Path, bucket: str | None) -> bool:
+    """Whether it was written: never over what somebody has put into it."""
+    try:
+        if path.exists() and path.read_bytes() != settings_template().encode():
+            return False
+        path.write_text(settings_template(bucket), encoding="utf-8")
+        return True
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from error
 
 
 @app.command()

@@ -4,12 +4,14 @@ It imports little, so that commands that only read the catalogue answer at once.
 result, and with --json nothing else; everything else goes to stderr.
 """
 
+import errno
 import json
 import logging
+import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 from types import FrameType
 from typing import Any, NoReturn
@@ -48,8 +50,19 @@ def errors_as_lines() -> Iterator[None]:
         fail(str(error), Exit.USER_ERROR)
     except ZeroshiftError as error:
         fail(str(error), Exit.FAILED)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _drop_output()
+        fail(f"{error.filename or 'output'}: {error.strerror}", Exit.FAILED)
     except KeyboardInterrupt:
         fail("interrupted", Exit.INTERRUPTED)
+
+
+def _drop_output() -> None:
+    """What is left in the buffer of a full disk would fail once more when Python ends."""
+    with suppress(OSError, ValueError), open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def end_like_ctrl_c() -> None:
@@ -63,6 +76,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+    sys.stdout.flush()  # so that a full disk is an error of ours
 
 
 class OneLine(logging.Formatter):

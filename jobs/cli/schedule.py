@@ -66,7 +66,9 @@ def add(
         plan = _plan(given)
         now = time.time()
         added = Schedule(plan=plan, created_at=now, cursor=now)
-        _scheduler(store, settings).refuse_rules(added)
+        scheduler = _scheduler(store, settings)
+        scheduler.refuse_rules(added)
+        scheduler.refuse_jobs(added)
         ScheduleFile(store, settings.bucket, name).create(added)
         out.print(f"added {name}; next: {_moment(plan, now)}")
 
@@ -151,6 +153,9 @@ def runs_(name: ScheduleName, as_json: AsJson = False) -> None:
         found = runs(store, settings.bucket, name)
         if as_json:
             print_json([each.model_dump(mode="json", exclude={"watermark"}) for each in found])
+            return
+        if not found:
+            out.print(f"{name} has not run yet; see zeroshift schedule next {name}")
             return
         rows = [(e.id, e.outcome, str(len(e.keys or ())), e.job_id or e.reason) for e in found]
         print_columns(out, ("time (UTC)", "outcome", "pictures", "job"), rows, right=[2])

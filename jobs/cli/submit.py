@@ -68,6 +68,8 @@ def submit_job(
 
 def _read(source: str) -> Manifest:
     if source == "-":
+        if sys.stdin is None:  # closed by whoever started us
+            raise ManifestError("standard input: closed; allowed: a manifest")
         return parse_manifest(sys.stdin.buffer.read(), "standard input")
     try:
         return parse_manifest(Path(source).read_bytes(), source)

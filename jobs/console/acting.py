@@ -39,7 +39,7 @@ def go_on(
     here.shelf.load(checked_job(job_id))
     budget = new_budget(max_usd.strip()) if max_usd.strip() else None
     manifest = load_manifest(here.store, JobPaths.of(here.bucket, job_id))
-    resume(here.store, here.bucket, job_id, manifest, budget, time.time())
+    resume(here.store, here.settings, job_id, manifest, budget, time.time())
     return RedirectResponse(f"/jobs/{job_id}", 303, HEADERS)
 
 

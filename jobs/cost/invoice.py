@@ -23,6 +23,8 @@ FOCUS = (
     "BilledCost",
     "BillingCurrency",
 )
+LONGEST_S = 366 * 86400  # a line is cut at every midnight: centuries would take forever
+LARGEST = Decimal(10**12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ def _line(where: str, row: Mapping[str, str | None], names: Mapping[str, str]) -
     start, end = (_moment(where, names[name], given[name]) for name in ("start", "end"))
     if end < start:
         raise UserError(f"{where}: {names['end']}: found an end before the start")
+    if end - start > LONGEST_S:
+        raise UserError(f"{where}: {names['end']}: found more than a year; allowed: up to 366 days")
     if given["currency"] not in CURRENCIES:
         raise UserError(
             f"{where}: {names['currency']}: found {given['currency']!r}; "
@@ -102,5 +106,7 @@ def _amount(where: str, column: str, text: str) -> Decimal:
     except InvalidOperation:
         amount = Decimal("NaN")
     if not amount.is_finite():
-        raise UserError(f"{where}: {column}: found {text!r}; allowed: a number")
+        raise UserError(f"{where}: {column}: found {text[:40]!r}; allowed: a number")
+    if abs(amount) > LARGEST:
+        raise UserError(f"{where}: {column}: found {text[:40]!r}; allowed: up to {LARGEST}")
     return amount

@@ -27,6 +27,7 @@ from jobs.errors import (
 )
 from jobs.manifest import Budget, Inputs, Manifest, overlap
 from jobs.pin import is_picture
+from jobs.planning import plan_for
 from jobs.record import RecordFile
 from jobs.schedules.due import Due, due, upcoming
 from jobs.schedules.files import RunFile, ScheduleFile
@@ -100,6 +101,23 @@ class Scheduler:
                         f"{what} {text} overlaps the prefix {rule.prefix!r} of rule "
                         f"{rule.known_as!r}; allowed: prefixes apart"
                     )
+
+    def refuse_jobs(self, schedule: Schedule) -> None:
+        """`UserError` when no run could ever become a job: its model or its places are wrong."""
+        plan = schedule.plan
+        if overlap(plan.prefix, plan.output):
+            raise UserError(
+                f"output {plan.output} overlaps prefix {plan.prefix}; allowed: places apart"
+            )
+        run = Run(
+            id=run_id(schedule.created_at),
+            schedule=plan.name,
+            nominal=schedule.created_at,
+            owner=self.owner,
+            claimed_until=schedule.created_at,
+            keys=(f"{plan.prefix}1.jpg",),
+        )
+        plan_for(self._request(schedule, run), self.settings)
 
     def _see(self, schedule: Schedule) -> list[Submitted]:
         made: list[Submitted] = []

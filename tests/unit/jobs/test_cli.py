@@ -170,8 +170,22 @@ def test_init_writes_settings_that_load_and_leaves_a_file_that_is_there(run, her
     run("init", "--bucket", bucket)
     text = (here / "zeroshift.toml").read_text()
     assert load_settings({}, here).bucket == bucket
-    assert "left as it is" in run("init", "--bucket", "other").stdout
+    refused = run("init", "--bucket", "other", status=2)
+    assert "left as it is" in refused.stdout
+    assert f"found 'other', and the settings in force have {bucket!r}" in refused.stderr
     assert (here / "zeroshift.toml").read_text() == text
+
+
+def test_init_puts_the_bucket_into_a_file_that_nobody_has_changed(run, here, bucket, monkeypatch):
+    monkeypatch.delenv("ZEROSHIFT_BUCKET", raising=False)
+    assert "bucket: missing" in run("init", status=2).stderr
+    run("init", "--bucket", bucket)
+    assert load_settings({}, here).bucket == bucket
+
+
+def test_init_where_nothing_can_be_written_is_one_line(run, here, bucket):
+    (here / "zeroshift.toml").symlink_to(here / "nowhere" / "zeroshift.toml")
+    assert "No such file or directory" in one_error(run("init", "--bucket", bucket, status=2))
 
 
 def test_watch_once_with_nothing_to_do_ends(run, bucket):

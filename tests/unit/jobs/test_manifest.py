@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infra.errors import PlanRefused
+from infra.models.folder import find_model
 from jobs.errors import ManifestError
 from jobs.manifest import (
     CustomTask,
@@ -19,6 +21,8 @@ from jobs.manifest import (
     manifest_schema,
     parse_manifest,
 )
+from jobs.planning import on_hub, plans_for
+from jobs.settings import Settings
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "docs" / "manifests").glob("*.json"))
 
@@ -52,7 +56,22 @@ def test_there_is_an_example_of_each_kind():
 def test_every_example_parses_and_meets_the_published_schema(path):
     manifest = parse_manifest(path.read_bytes(), path.name)
     jsonschema.validate(json.loads(path.read_text()), manifest_schema())
-    assert manifest.model == "bundled"
+    plans_for(manifest, Settings(bucket="b"))  # as it stands, with default settings
+
+
+@pytest.mark.parametrize("model", ["m" * 5000, "a\0b", "x/" * 500, "\ud800"])
+def test_a_model_that_can_not_be_a_path_is_one_line(model):
+    with pytest.raises(ManifestError) as caught:
+        plans_for(parsed(model=model), Settings(bucket="b"))
+    assert len(str(caught.value).splitlines()) == 1
+    assert on_hub(model)
+    with pytest.raises(PlanRefused):
+        find_model(model)
+
+
+def test_a_number_with_too_many_digits_is_said_without_words_for_programmers():
+    line = complaint('{"version": ' + "9" * 5000 + "}")
+    assert line == f"found {'9' * 40}…; allowed: numbers of up to 4000 digits"
 
 
 def test_inputs_and_model_are_enough():

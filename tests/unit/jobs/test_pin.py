@@ -167,3 +167,37 @@ def test_pictures_of_a_folder_are_pinned_as_one_input(store, bucket, pinned):
     [found] = pinned(Inputs(prefix=f"s3://{bucket}/in/", group_by="folder"))
     assert [(each.group, len(each.objects)) for each in found] == [("in/1", 2), ("in/2", 1)]
     assert found[0].others[0].etag == store.look(Address(bucket, "in/1/b.png")).etag
+
+
+@pytest.mark.parametrize(
+    "broken", ['"\\ud800"', '"a\\udfffb"', '{"\\ud83d": 1}', "[" * 300 + "]" * 300]
+)
+def test_fields_that_a_worker_can_not_read_are_the_fault_of_their_row_alone(
+    store, bucket, pinned, broken
+):
+    for name in ("a", "b"):
+        store.write(Address(bucket, f"in/{name}"), b"x")
+    lines = f'{{"key": "s3://{bucket}/in/a", "part": {broken}}}\n'
+    lines += f'{{"key": "s3://{bucket}/in/b", "part": "\\ud83d\\ude42"}}\n'
+    store.write(Address(bucket, "i.jsonl"), lines.encode())
+    [[first, second]] = pinned(Inputs(index=f"s3://{bucket}/i.jsonl"))
+    assert first.fault is not None
+    assert (first.fault.code, first.fields) == ("fields_unreadable", {})
+    assert (second.fault, second.fields) == (None, {"part": "🙂"})
+
+
+def test_a_question_that_a_worker_can_not_read_is_the_fault_of_its_row_alone(store, bucket, pinned):
+    store.write(Address(bucket, "in/a"), b"x")
+    line = f'{{"key": "s3://{bucket}/in/a", "questions": ["a?", "\\ud800?"]}}'
+    store.write(Address(bucket, "i.jsonl"), line.encode())
+    [[good, bad]] = pinned(Inputs(index=f"s3://{bucket}/i.jsonl"))
+    assert good.fault is None
+    assert bad.fault is not None
+    assert bad.fault.code == "fields_unreadable"
+
+
+def test_a_key_with_half_of_a_surrogate_pair_is_no_address(store, bucket, pinned):
+    line = f'{{"key": "s3://{bucket}/in/\\ud800"}}'
+    store.write(Address(bucket, "i.jsonl"), line.encode())
+    with pytest.raises(ManifestError, match="line 1"):
+        pinned(Inputs(index=f"s3://{bucket}/i.jsonl"))

@@ -123,3 +123,21 @@ def test_focus_lines_about_no_resource_are_passed_over(tmp_path):
     [found] = read_invoice(tmp_path / "i.csv")
     assert (found.resource_id, found.amount) == ("n", Decimal(1))
     assert isinstance(found, Line)
+
+
+@pytest.mark.parametrize(
+    ("end", "amount", "said"),
+    [
+        ("9999-12-31T23:59:59Z", "1", "end: found more than a year"),
+        ("2026-11-10T10:00:00Z", "1e400000", "amount: found '1e400000'; allowed: up to"),
+        ("2026-11-10T10:00:00Z", "9" * 5000, "amount: found '999"),
+    ],
+)
+def test_what_no_invoice_can_say_is_one_short_line(tmp_path, end, amount, said):
+    header = "resource_id,start,end,seconds,amount,currency"
+    path = tmp_path / "i.csv"
+    path.write_text(f"{header}\nx,2026-11-10T09:00:00Z,{end},1,{amount},USD\n")
+    with pytest.raises(UserError, match="line 2") as caught:
+        list(read_invoice(path))
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 200 + len(str(path))

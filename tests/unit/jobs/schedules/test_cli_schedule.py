@@ -106,3 +106,23 @@ def test_an_unknown_name_is_one_line_with_the_nearest(cli, add, command):
     found = cli(command, "nigth")
     assert found.exit_code == 2
     assert "no schedule 'nigth'; did you mean 'night'? known: night" in found.stderr
+
+
+def test_a_schedule_that_could_never_make_a_job_is_refused(cli, add, model):
+    common = ["--cron", "0 6 * * *", "--model", model]
+    for wrong, said in (
+        (["--prefix", "cam/", "--model", "nonesuch"], "error: model: 'nonesuch'"),
+        (["--prefix", "", *common[2:]], "overlaps prefix"),
+        (["--prefix", "cam/", "--output", "cam/out/", *common[2:]], "overlaps prefix"),
+    ):
+        refused = cli("add", "night", *common[:2], *wrong)
+        assert refused.exit_code == 2
+        assert said in refused.output
+        assert len(refused.output.splitlines()) == 1
+    assert "no schedules" in cli("list").output
+
+
+def test_a_schedule_that_has_not_run_says_so(cli, add):
+    add()
+    assert "has not run yet" in cli("runs", "night").output
+    assert json.loads(cli("runs", "night", "--json").stdout) == []
