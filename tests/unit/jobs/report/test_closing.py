@@ -31,15 +31,18 @@ def page_of(store, record) -> str:
     return store.read(Address.parse(record.output) / PAGE).decode()
 
 
-def test_a_job_leaves_a_page_with_its_pictures_errors_and_bill(store, worked):
-    page = page_of(store, worked())
+def test_a_job_leaves_a_page_with_its_pictures_errors_and_final_bill(store, worked, receipt):
+    record = worked()
+    page, bill = page_of(store, record), receipt(record)["bill"]
     [block] = [json.loads(text) for text in re.findall(r'data-kind="rows">(.*?)</script>', page)]
     states = [entry["row"]["status"] for entry in block["rows"]]
     assert sorted(states) == ["error", "ok", "ok", "ok", "ok"]
     pictured = [bool(place) for place in block["pictures"]]
     assert pictured == [state == "ok" for state in states]
     assert "1 of 5 pictures failed" in page
-    assert "Cost so far" in page
+    assert bill["final"]
+    assert "Cost so far" not in page
+    assert money(bill["total_usd"]) in page
 
 
 def test_a_job_that_wants_no_report_has_none_and_keeps_no_pictures(store, bucket, worked):
