@@ -10,6 +10,7 @@ from jobs.errors import Conflict, StoreUnavailable
 from jobs.fence import Fence
 from jobs.report import PAGE, closing
 from jobs.report.closing import report_at_close
+from jobs.report.summary import money
 from jobs.states import State
 from tests.finished_jobs import finished_job
 
