@@ -213,13 +213,14 @@ def test_a_bug_ends_its_job_and_not_the_controller(
     controller().once()  # nothing is left that it could stumble over
 
 
-def test_an_index_with_half_of_a_surrogate_pair_fails_its_job_in_one_line(
-    store, bucket, controller, submitted, put_pictures, load
+def test_an_index_line_with_half_of_a_surrogate_pair_costs_its_own_row_alone(
+    store, bucket, controller, submitted, put_pictures, load, receipt
 ):
-    put_pictures(1)
-    line = json.dumps({"key": f"s3://{bucket}/in/000.png", "prompt": "half \ud800"})
-    store.write(Address(bucket, "list.jsonl"), line.encode())
+    put_pictures(2)
+    keys = [f"s3://{bucket}/in/{number:03d}.png" for number in range(2)]
+    lines = [{"key": keys[0], "prompt": "half \ud800"}, {"key": keys[1], "prompt": "whole"}]
+    store.write(Address(bucket, "list.jsonl"), "\n".join(map(json.dumps, lines)).encode())
     job = submitted(inputs={"index": f"s3://{bucket}/list.jsonl"})
     controller().once()
-    assert load(job).state is State.FAILED
-    assert "list.jsonl line 1 is" in load(job).reason
+    assert load(job).state is State.COMPLETED_WITH_ERRORS
+    assert receipt(job)["error_codes"] == {"fields_unreadable": 1}
