@@ -131,13 +131,16 @@ class Controller:
         return [job for job in jobs if job not in left]
 
     def _later(self) -> bool:
-        """Wait a little for a job that is held or waits after a setback; False without one."""
+        """Wait a little for a job that is held or waits after a setback; False without one.
+
+        One whose time came since the last look counts: nobody else may be there to work it.
+        """
         records = [self._load(job) for job in queued(self._store, self._settings.bucket)]
-        free = [each for each in records if each and not each.owner]
+        free = [each for each in records if each and not each.owner and not each.state.ended]
         waits = [max(each.not_before, each.hold_until) - self._clock() for each in free]
-        if not any(wait > 0 for wait in waits):
+        if not waits:
             return False
-        time.sleep(min(self._settings.poll_s, max(waits)))
+        time.sleep(min(self._settings.poll_s, max(0.0, *waits)))
         return True
 
     def _load(self, job_id: str) -> Record | None:

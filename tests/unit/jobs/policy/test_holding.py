@@ -63,3 +63,19 @@ def test_once_waits_for_a_job_that_is_held(at, submitted, put_pictures, load):
     job = submitted(max_wait_s=1)
     at(0).once()
     assert load(job).state is State.COMPLETED
+
+
+def test_once_does_not_leave_a_job_whose_time_came_while_it_looked(
+    at, submitted, put_pictures, load, monkeypatch
+):
+    put_pictures(1)
+    job = submitted(max_wait_s=1)
+    looks, not_held = [], Controller._not_held
+
+    def late(controller, jobs):
+        looks.append(jobs)
+        return not_held(controller, jobs) if len(looks) > 1 else []
+
+    monkeypatch.setattr(Controller, "_not_held", late)
+    at(60).once()
+    assert load(job).state is State.COMPLETED
