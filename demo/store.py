@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from moto.server import ThreadedMotoServer
 
+from jobs.addresses import Address
 from jobs.bucket import Store, StoreOptions
 
 HOST, REGION = "127.0.0.1", "us-east-1"
@@ -28,6 +29,8 @@ def embedded_store(bucket: str) -> Iterator[Store]:
         host, port = server.get_host_and_port()
         store = Store(StoreOptions(f"http://{host}:{port}", REGION))
         store.make_bucket(bucket)
+        for left in list(store.list(Address(bucket, ""))):  # moto's memory outlives its server
+            store.delete(left.address)
         yield store
     finally:
         server.stop()
