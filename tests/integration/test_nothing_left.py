@@ -20,9 +20,10 @@ from demo.store import embedded_store
 from infra.clusters.base import ClusterSpec
 from infra.clusters.local.cluster import LocalCluster
 from infra.clusters.local.processes import CLUSTER_TAG, tagged
-from jobs.addresses import Address, JobPaths, ledger_root
+from jobs.addresses import Address, JobPaths
 from jobs.bucket import Store
 from jobs.cluster_record import cluster_records
+from jobs.cost.ledger import entries
 from jobs.manifest import parse_manifest
 from jobs.record import Record, RecordFile
 from jobs.settings import load_settings
@@ -145,8 +146,8 @@ def assert_all_node_time_is_in_the_books(store: Store, ended: Record) -> None:
     nodes = [node for each in (first, second) for node in each.nodes]
     assert len(nodes) == 2
     assert all(node.gone_at is not None for node in nodes)
-    entries = [json.loads(store.read(each.address)) for each in store.list(ledger_root(BUCKET))]
-    assert {entry["node"]["node_id"] for entry in entries} == {node.node_id for node in nodes}
+    kept = [entry.node for entry in entries(store, BUCKET) if entry.kind == "node"]
+    assert {node.node_id for node in kept} == {node.node_id for node in nodes}
     assert tagged(CLUSTER_TAG, first.cluster_id) == tagged(CLUSTER_TAG, second.cluster_id) == []
 
 
