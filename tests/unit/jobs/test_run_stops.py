@@ -132,9 +132,10 @@ def test_a_job_that_costs_more_than_its_budget_is_stopped(
     assert Decimal(receipt(job)["bill"]["total_usd"]) >= 1
 
 
-def test_a_controller_that_lost_its_claim_stops_and_leaves_the_job_to_the_other(
-    store, bucket, controller, submitted, put_pictures, load, workshop
-):
+@pytest.fixture
+def taken_over(store, workshop):
+    """Another controller takes the job while the worker is at it."""
+
     def taken(paths, epoch):
         other = {"owner": "other", "epoch": epoch + 1, "lease_until": 1e12}
         RecordFile(store, paths).change(lambda old: old.model_copy(update=other))
@@ -142,6 +143,12 @@ def test_a_controller_that_lost_its_claim_stops_and_leaves_the_job_to_the_other(
         return 143
 
     workshop.before = taken
+
+
+@pytest.mark.usefixtures("taken_over")
+def test_a_controller_that_lost_its_claim_stops_and_leaves_the_job_to_the_other(
+    store, bucket, controller, submitted, put_pictures, load
+):
     put_pictures(2)
     job = submitted()
     controller().once()
@@ -169,16 +176,10 @@ def test_a_controller_that_is_stopped_hands_its_job_back_and_the_next_one_ends_i
     assert (load(job).state, load(job).epoch) == (State.COMPLETED, 2)
 
 
+@pytest.mark.usefixtures("taken_over")
 def test_the_node_time_of_a_job_that_was_lost_to_another_is_in_the_ledger_all_the_same(
-    store, bucket, controller, submitted, put_pictures, workshop
+    store, bucket, controller, submitted, put_pictures
 ):
-    def taken(paths, epoch):
-        other = {"owner": "other", "epoch": epoch + 1, "lease_until": 1e12}
-        RecordFile(store, paths).change(lambda old: old.model_copy(update=other))
-        workshop.stopped.wait(30)
-        return 143
-
-    workshop.before = taken
     put_pictures(2)
     job = submitted()
     controller().once()

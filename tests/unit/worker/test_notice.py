@@ -71,6 +71,7 @@ def test_a_notice_that_comes_later_is_seen():
         await Notice(lambda: next(said), clock=lambda: 1000.0).watch(look_s=0.001)
 
     asyncio.run(run())
+    assert list(said) == [], "it looked until there was one"
 
 
 def test_a_failure_of_the_work_is_its_own():
