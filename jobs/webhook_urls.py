@@ -3,6 +3,8 @@
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
+from jobs.hosts import is_this_machine
+
 
 def shown(url: str) -> str:
     """An address as a log may have it: a path or a query can be a secret."""
@@ -37,18 +39,11 @@ def check_url(url: str) -> str:
         host = None
     if not host or parts.username or parts.password or any(mark in url for mark in " \t\r\n"):
         raise ValueError(f"found {url!r}; allowed: https://HOST/PATH without a user")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_this_machine(host)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_this_machine(host)):
         raise ValueError(f"found {url!r}; allowed: https, or http to 127.0.0.1, ::1 or localhost")
     if _is_link_local(host):
         raise ValueError(f"found {url!r}; allowed: no link-local address")
     return url
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _is_link_local(host: str) -> bool:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from jobs.api.serving import HIGHEST_PORT, Server, is_loopback
+from jobs.api.serving import HIGHEST_PORT, Server
 from jobs.cli.lines import end_like_ctrl_c, errors_as_lines, log_to_stderr
 from jobs.cli.quick import joined, parser_of
 from jobs.errors import UserError
+from jobs.hosts import is_this_machine
 
 if TYPE_CHECKING:
     from jobs.bucket import Store
@@ -27,7 +28,7 @@ def serve(arguments: Sequence[str]) -> None:
     asked = _parser().parse_args(joined(arguments))
     with errors_as_lines():
         end_like_ctrl_c()
-        local = is_loopback(asked.host)
+        local = is_this_machine(asked.host)
         opened = None if local else _opened(local)  # before anybody is let in
         with Server(asked.host, asked.port) as server:
             settings, store, has_keys = opened or _opened(local)

@@ -16,7 +16,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.exceptions import HTTPException
 
 from jobs.api.problem import ApiError
@@ -31,6 +31,7 @@ from jobs.errors import (
 )
 from jobs.report import summary
 from jobs.report.page import base_style
+from jobs.report.templates import make_environment
 from jobs.schedules.fires import said
 
 POLICY = "; ".join(
@@ -69,23 +70,13 @@ def render(name: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("jobs.console", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        duration=summary.duration,
+    return make_environment(
+        "jobs.console",
+        "pages",
         money=lambda usd: summary.money(None if usd is None else str(usd)),
         exact=lambda usd: summary.exact(None if usd is None else str(usd)),
-        when=summary.when,
         moment=said,
-        count=lambda number: f"{number:,}",
-        words=lambda text: text.replace("_", " "),
     )
-    return environment
 
 
 @cache

@@ -14,6 +14,7 @@ from enum import IntEnum
 from typing import Literal
 
 from jobs.cost.entry import Entry
+from jobs.cost.money import exact
 from jobs.record import Record
 
 Per = Literal["month", "day", "hour"]
@@ -93,7 +94,7 @@ def reserve(
 ) -> Reserve:
     """What `nodes` nodes cost for one more shard, and until they are gone; 0 without a price."""
     each = ZERO if usd_per_hour is None else usd_per_hour * nodes / 3600
-    return Reserve(each * _exact(shard_s), each * _exact(idle_s + drain_s))
+    return Reserve(each * exact(shard_s), each * exact(idle_s + drain_s))
 
 
 def period(per: Per, now: float) -> tuple[float, float]:
@@ -124,7 +125,7 @@ class Spending:
         if overlap < 0:
             return ZERO
         length = self.until - self.since
-        return self.usd if length <= 0 else self.usd * _exact(overlap) / _exact(length)
+        return self.usd if length <= 0 else self.usd * exact(overlap) / exact(length)
 
 
 def of_entry(entry: Entry) -> Spending | None:
@@ -140,7 +141,3 @@ def of_running(record: Record, now: float) -> Spending | None:
     if record.state.ended or not record.owner or record.cost_usd is None or began is None:
         return None
     return Spending(record.job_id, record.labels, min(began, now), now, record.cost_usd)
-
-
-def _exact(seconds: float) -> Decimal:
-    return Decimal(repr(round(seconds, 3)))

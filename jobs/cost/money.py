@@ -1,4 +1,4 @@
-"""Decimals on their way out: plain digits, never an exponent."""
+"""Decimals on their way in and out: seconds to the millisecond, plain digits and no exponent."""
 
 from decimal import Decimal
 from typing import Annotated
@@ -6,3 +6,8 @@ from typing import Annotated
 from pydantic import PlainSerializer
 
 Plain = Annotated[Decimal, PlainSerializer(lambda value: format(value, "f"), return_type=str)]
+
+
+def exact(seconds: float) -> Decimal:
+    """Seconds as a decimal, to the millisecond."""
+    return Decimal(repr(round(seconds, 3)))

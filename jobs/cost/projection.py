@@ -7,6 +7,7 @@ end of the cluster on top. Unknown while no picture is done, or when a price is.
 from decimal import Decimal
 
 from jobs.cost.budgets import DRAIN_S
+from jobs.cost.money import exact
 from jobs.record import Record
 from jobs.states import State
 
@@ -23,8 +24,8 @@ def projected_usd(record: Record, now: float, idle_s: float = 0.0) -> Decimal | 
     began = record.entered.get(State.PROVISIONING.value)
     if left_s is None or began is None or now <= began:
         return None
-    rate = cost / _exact(now - began)
-    return cost + rate * _exact(left_s + idle_s + DRAIN_S)
+    rate = cost / exact(now - began)
+    return cost + rate * exact(left_s + idle_s + DRAIN_S)
 
 
 def seconds_left(record: Record, now: float) -> float | None:
@@ -35,7 +36,3 @@ def seconds_left(record: Record, now: float) -> float | None:
     if record.state is not State.RUNNING or began is None or not counts.done or now <= began:
         return None
     return max(0, counts.total - counts.done) * (now - began) / counts.done
-
-
-def _exact(seconds: float) -> Decimal:
-    return Decimal(repr(round(seconds, 3)))

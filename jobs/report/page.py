@@ -14,11 +14,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from jobs.report import summary
 from jobs.report.entries import dumps
+from jobs.report.templates import make_environment
 
 ROWS_A_BLOCK = 500  # parsed one block at a time, so that a browser is never busy for long
 SCRIPTS = ("data.js", "filters.js", "picture.js", "gallery.js", "viewer.js", "start.js")
@@ -102,23 +103,13 @@ def parts_of(page: str) -> tuple[dict[str, Any], str]:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("jobs.report", "page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        duration=summary.duration,
+    return make_environment(
+        "jobs.report",
+        "page",
         money=summary.money,
         exact=summary.exact,
-        when=summary.when,
         worked_s=summary.worked_s,
-        count=lambda number: f"{number:,}",
-        words=lambda text: text.replace("_", " "),
     )
-    return environment
 
 
 def base_style() -> str:

@@ -15,9 +15,10 @@ import pytest
 
 from jobs.addresses import Address
 from jobs.api.access.keys import create_key
-from jobs.api.serving import Server, is_loopback
+from jobs.api.serving import Server
 from jobs.cli import serve as command
 from jobs.errors import UserError
+from jobs.hosts import is_this_machine
 
 MIB = 1024 * 1024
 ROOT = Path(__file__).parents[4]
@@ -220,4 +221,4 @@ def test_wrong_settings_are_one_line_and_the_server_ends(tmp_path, monkeypatch, 
     ],
 )
 def test_loopback_is_told_from_the_rest(host, local):
-    assert is_loopback(host) is local
+    assert is_this_machine(host) is local
