@@ -19,11 +19,11 @@ from typing import Any
 from demo.batch import Shot
 from demo.store import embedded_store
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cli.progress import JobProgress
-from jobs.close import rows_of
+from jobs.closing.results import rows_of
 from jobs.queue import all_jobs
 from jobs.record import Record, RecordFile
+from jobs.store.bucket import Store
 
 BUCKET, LINE, MODEL = "factory", "line-4", "zeroshift/parts-inspector"
 INBOX = Address(BUCKET, f"inbox/{LINE}/")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from moto.server import ThreadedMotoServer
 
 from jobs.addresses import Address
-from jobs.bucket import Store, StoreOptions
+from jobs.store.bucket import Store, StoreOptions
 
 HOST, REGION = "127.0.0.1", "us-east-1"
 

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict
 from infra.catalogue.billing import HOUR_S
 from infra.clusters.base import NodeInterval
 from jobs.addresses import ROOT, Address, clusters_root
-from jobs.bucket import Store
 from jobs.errors import Conflict, NotFound
 from jobs.record import OfferSnapshot
+from jobs.store.bucket import Store
 
 ATTEMPTS = 5
 

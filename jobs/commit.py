@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.errors import Conflict, NotFound, StoreUnavailable
 from jobs.order import Marker
 from jobs.rows import Row
+from jobs.store.bucket import Store
 
 ATTEMPTS = 20
 

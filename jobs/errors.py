@@ -19,7 +19,7 @@ ZeroshiftError
     ├── JobFailed            the job ended without results
     └── RowsMissing          inputs and rows do not match: the job must not be called done
 
-Foreign errors are translated where they enter (`jobs.bucket` for botocore's).
+Foreign errors are translated where they enter (`jobs.store.bucket` for botocore's).
 """
 
 

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from infra.planner.measured import Measured, Sample, measured
 from jobs.addresses import Address, measured_root
-from jobs.bucket import Found, Store
-from jobs.close import Totals
 from jobs.cost.bill import Bill
 from jobs.errors import ZeroshiftError
 from jobs.record import Record
+from jobs.store.bucket import Found, Store
+from jobs.totals import Totals
 
 STARTING, WORKING = ("startup", "model_load"), ("work", "input_wait", "wasted")
 LATEST = 20  # jobs of a model and node that are looked at

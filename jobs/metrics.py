@@ -19,7 +19,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.cost.budgets import period
 from jobs.cost.entry import Entry
 from jobs.cost.ledger import day_of, entries
@@ -28,8 +27,9 @@ from jobs.errors import NotFound
 from jobs.policy.expected import expected_window_s
 from jobs.queue import queued
 from jobs.record import Record, RecordFile
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
 from jobs.states import State
+from jobs.store.bucket import Store
 
 ZERO = Decimal(0)
 Sums = dict[tuple[str, ...], Decimal]

@@ -6,8 +6,8 @@ from infra.catalogue.offers import Offer, catalogued_offers
 from infra.offers import local_offer
 from jobs.errors import UserError
 from jobs.record import OfferSnapshot
-from jobs.settings import Settings
-from jobs.settings_groups import LocalOffer, OwnOffer
+from jobs.settings.groups import LocalOffer, OwnOffer
+from jobs.settings.settings import Settings
 
 
 def offers(settings: Settings) -> tuple[Offer, ...]:

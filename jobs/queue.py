@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from jobs.addresses import jobs_root, queue_root
-from jobs.bucket import Store
+from jobs.store.bucket import Store
 
 
 def enqueue(store: Store, bucket: str, job_id: str) -> None:

@@ -18,10 +18,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
-from jobs.cost.money import Plain
 from jobs.errors import Conflict, StoreUnavailable
+from jobs.money import Plain
 from jobs.states import State, check_move
+from jobs.store.bucket import Store
 
 ATTEMPTS = 20
 WRITES_KEPT = 8  # more than come between a write and its writer's next look

@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticSerializationError
 
-from jobs.cost.money import Plain
 from jobs.errors import PermanentError
+from jobs.money import Plain
 from jobs.problems import one_line, problems_of
 
 # Line ends to many readers though not to JSON, which lets them stand raw in a string.

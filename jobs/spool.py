@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.commit import commit
 from jobs.errors import RowsSpooled, ZeroshiftError
 from jobs.order import Marker
+from jobs.store.bucket import Store
 
 WAITS_S = (1.0, 5.0, 15.0, 30.0)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from demo.store import embedded_store
-from jobs.bucket import Store, StoreOptions
-from jobs.memory_store import MemoryStore
+from jobs.store.bucket import Store, StoreOptions
+from jobs.store.memory import MemoryStore
 from tests.browser import chromium, look, violations
 
 __all__ = ["chromium", "look", "violations"]  # fixtures for every test

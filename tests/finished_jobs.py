@@ -11,8 +11,7 @@ from PIL import Image, ImageDraw
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
-from jobs.close import Closing, Totals
+from jobs.closing.close import Closing
 from jobs.cost.receipt import (
     Teardown,
     make_receipt,
@@ -24,8 +23,10 @@ from jobs.order import Marker, Order, PinnedInput, Sampling
 from jobs.record import OfferSnapshot, Record, RecordFile
 from jobs.rows import ImageFacts, Row, RowError, Usage
 from jobs.states import State
+from jobs.store.bucket import Store
 from jobs.tasks.inspection import KINDS, inspection
 from jobs.thumbs import pack
+from jobs.totals import Totals
 from tests.made_entries import node_entry
 
 BEGAN = 1_796_000_000.0

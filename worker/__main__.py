@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store, StoreOptions
 from jobs.errors import ZeroshiftError
 from jobs.order import Attempt, Order
+from jobs.store.bucket import Store, StoreOptions
 from worker.errors import HandedBack, ShardFailed, StartFailed
 from worker.import_check import import_check
 

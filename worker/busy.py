@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from jobs.cost.stretches import capped
+from jobs.stretches import capped
 from worker.moments import moment
 
 MOST = 64  # stretches that are told of a shard; the smallest gaps are closed

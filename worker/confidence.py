@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jobs.schema_walk import referred
+from jobs.schema.walk import referred
 from worker.engines.base import Answer
 
 SPACE = " \t\r\n"

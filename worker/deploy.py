@@ -13,8 +13,8 @@ from ray.serve.schema import ApplicationStatus
 from ray.util import list_named_actors, placement_group_table, remove_placement_group
 from ray.util.placement_group import PlacementGroup
 
-from jobs.bucket import StoreOptions
 from jobs.order import Order
+from jobs.store.bucket import StoreOptions
 from worker.notice import NOTICE_S
 from worker.replica import Replica
 

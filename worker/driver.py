@@ -16,8 +16,8 @@ from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.serve.exceptions import RayServeException
 
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.order import Attempt, Order
+from jobs.store.bucket import Store
 from worker.errors import HandedBack, NodeLeaving, ShardFailed
 from worker.hand_back import HandBack
 from worker.wind_down import WindDown

@@ -7,7 +7,6 @@ object that can't be read must not hold up the others.
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from jobs.addresses import Address
-from jobs.bucket import Store
 from jobs.errors import (
     AccessDenied,
     Archived,
@@ -20,6 +19,7 @@ from jobs.errors import (
     ZeroshiftError,
 )
 from jobs.order import PinnedObject
+from jobs.store.bucket import Store
 from worker.errors import FetchError
 
 ATTEMPTS, LONGEST_WAIT_S = 5, 10.0

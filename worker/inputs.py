@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from jobs.bucket import Store
 from jobs.order import Order, PinnedInput, PinnedObject
 from jobs.rows import Row, RowError
 from jobs.spool import Spool
+from jobs.store.bucket import Store
 from worker.asking import Asker, Outcome, Tries
 from worker.busy import Busy
 from worker.engines.base import Engine

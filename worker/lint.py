@@ -12,7 +12,7 @@ import sys
 from copy import deepcopy
 from typing import Any
 
-from jobs.schema_walk import Path, json_path, nodes
+from jobs.schema.walk import Path, json_path, nodes
 
 # What says something about values; the rest are notes, or hold schemas of their own.
 CONSTRAINTS = (

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from jobs.bucket import Store
 from jobs.order import Order, PinnedInput
 from jobs.rows import Row
+from jobs.store.bucket import Store
 from worker.engines import make_engine
 from worker.engines.base import Engine, EngineOptions
 from worker.families import Family, load_family

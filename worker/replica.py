@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store, StoreOptions
 from jobs.order import Order
 from jobs.spool import Spool
+from jobs.store.bucket import Store, StoreOptions
 from worker.engines import make_engine
 from worker.engines.base import Engine, EngineOptions
 from worker.engines.lasting import LastingEngine

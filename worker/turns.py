@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.errors import ZeroshiftError
 from jobs.order import Turn
+from jobs.store.bucket import Store
 from worker.busy import Busy
 from worker.moments import moment
 

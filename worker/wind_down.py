@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jobs.addresses import Address
-from jobs.bucket import Store
 from jobs.errors import ZeroshiftError
+from jobs.store.bucket import Store
 
 LOOK_S = 2.0
 

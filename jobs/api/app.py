@@ -18,9 +18,9 @@ from jobs.api.document import describe
 from jobs.api.problem import translate_errors
 from jobs.api.readiness import Readiness
 from jobs.api.shelf import Shelf
-from jobs.bucket import Store
 from jobs.events.doors import Doors
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
 
 # In the order in which they are asked; pages that want "/" come last, by `more`.
 ROUTERS: tuple[APIRouter, ...] = (

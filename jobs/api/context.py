@@ -11,9 +11,9 @@ from jobs.api.access.keys import KeyRing
 from jobs.api.access.rates import Rates
 from jobs.api.readiness import Readiness
 from jobs.api.shelf import Shelf
-from jobs.bucket import Store
 from jobs.events.doors import Doors
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from jobs.manifest import manifest_schema
+from jobs.manifest.manifest import manifest_schema
 
 ABOUT = (
     "Pictures in a bucket, answers in a schema and a bill to the second. Jobs are our own; files "

@@ -12,9 +12,9 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from jobs.addresses import Address
-from jobs.bucket import Store
 from jobs.errors import Conflict, StoreUnavailable
 from jobs.record import ATTEMPTS, LONGEST_WAIT_S
+from jobs.store.bucket import Store
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from infra.models.folder import BUNDLED
 from jobs.addresses import ROOT, Address
 from jobs.errors import ManifestError
-from jobs.manifest import CustomTask, Manifest, parse_manifest
-from jobs.settings import Settings
+from jobs.manifest.manifest import CustomTask, Manifest, parse_manifest
+from jobs.settings.settings import Settings
 
 SOURCE = "manifest"
 

@@ -17,13 +17,13 @@ from jobs.api.ids import checked_job
 from jobs.api.job_requests import read_request
 from jobs.api.paging import After, Limit, page_of
 from jobs.api.problem import ApiError, documented
-from jobs.cancelling import request_cancel
-from jobs.close import rows_of
+from jobs.closing.results import rows_of
+from jobs.control.cancelling import request_cancel
 from jobs.cost.receipt import receipt_of
-from jobs.manifest import Manifest
+from jobs.manifest.manifest import Manifest
 from jobs.record import Record
 from jobs.states import State
-from jobs.submission import Submitted, load_manifest, resolved, submit
+from jobs.submit.submission import Submitted, load_manifest, resolved, submit
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=documented(404))
 NDJSON = "application/x-ndjson"

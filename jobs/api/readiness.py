@@ -5,8 +5,8 @@ import contextlib
 
 from fastapi.concurrency import run_in_threadpool
 
-from jobs.bucket import Store
 from jobs.errors import ZeroshiftError
+from jobs.store.bucket import Store
 
 PATIENCE_S = 2.0
 

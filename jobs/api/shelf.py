@@ -12,11 +12,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.errors import NotFound
 from jobs.queue import all_jobs
 from jobs.record import Record, RecordFile
 from jobs.states import State
+from jobs.store.bucket import Store
 
 READERS = 16
 MOST_KEPT = 20_000  # ended records, of some 2 KB

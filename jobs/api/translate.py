@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from jobs.api.body_checks import BodyError, Reader, refuse_unsupported
 from jobs.api.image_parts import Picture, picture_of
-from jobs.manifest_task import check_schema
+from jobs.manifest.task import check_schema
 
 MOST_PICTURES = 64  # of one prompt: the manifest's own bound
 MOST_TOKENS = 32768

@@ -5,7 +5,6 @@ here as well.
 """
 
 from jobs.addresses import JobPaths
-from jobs.bucket import Store, StoreOptions
 from jobs.cli.lines import (
     Exit,
     end_like_ctrl_c,
@@ -18,8 +17,9 @@ from jobs.cli.lines import (
 )
 from jobs.errors import NotFound
 from jobs.record import Record, RecordFile
-from jobs.settings import Settings, load_settings
+from jobs.settings.settings import Settings, load_settings
 from jobs.states import State
+from jobs.store.bucket import Store, StoreOptions
 
 __all__ = [
     "Exit",

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from jobs.bucket import Store
 from jobs.cli import cost_checks, cost_export
 from jobs.cli.console import errors_as_lines, load_record, open_store, out, print_json
 from jobs.cli.cost_table import print_classes, print_csv, print_otherwise, print_report
@@ -27,7 +26,8 @@ from jobs.cost.since import parse_since
 from jobs.errors import UserError
 from jobs.history import usual_tokens
 from jobs.record import Record
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
 
 DAY_S = 86400.0
 SETTLED_S = 2 * DAY_S  # after a job's end, by which its last node time is in the ledger

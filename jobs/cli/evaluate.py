@@ -8,18 +8,18 @@ from rich.console import Console
 from rich.table import Table
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cli.console import errors_as_lines, load_record, open_store, out, print_json
-from jobs.close import rows_of
+from jobs.closing.evaluate import Report, evaluate
+from jobs.closing.results import rows_of
 from jobs.errors import UserError
-from jobs.evaluate import Report, evaluate
-from jobs.grammar_probe import probe
-from jobs.manifest import Manifest, parse_manifest
-from jobs.planning import plan_for
+from jobs.manifest.manifest import Manifest, parse_manifest
 from jobs.rows import Row
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
 from jobs.strict_json import load_strict
-from jobs.submission import load_manifest, resolved
+from jobs.submit.grammar_probe import probe
+from jobs.submit.planning import plan_for
+from jobs.submit.submission import load_manifest, resolved
 from jobs.tasks import resolve_task
 
 app = typer.Typer()

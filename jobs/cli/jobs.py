@@ -11,8 +11,6 @@ from typing import Annotated
 import typer
 
 from jobs.addresses import Address
-from jobs.bucket import Store
-from jobs.cancelling import request_cancel
 from jobs.cli.console import (
     end_like_ctrl_c,
     err,
@@ -24,19 +22,21 @@ from jobs.cli.console import (
     print_json,
 )
 from jobs.cli.summary import print_clusters, print_jobs, print_summary
-from jobs.close import rows_of
-from jobs.controller import Controller
+from jobs.closing.results import rows_of
+from jobs.clusters.fleet import cluster_records
+from jobs.control.cancelling import request_cancel
+from jobs.control.controller import Controller
 from jobs.cost.receipt import receipt_of
 from jobs.errors import UserError
-from jobs.fleet import cluster_records
 from jobs.lease import Rounds
-from jobs.manifest import manifest_schema
-from jobs.outbox import make_outbox
+from jobs.manifest.manifest import manifest_schema
 from jobs.policy.expected import expected_window_s
 from jobs.queue import all_jobs
-from jobs.settings import Settings
-from jobs.settings_sources import FILE
-from jobs.settings_template import settings_template
+from jobs.settings.settings import Settings
+from jobs.settings.sources import FILE
+from jobs.settings.template import settings_template
+from jobs.store.bucket import Store
+from jobs.telling.outbox import make_outbox
 
 app = typer.Typer()
 METRICS_EVERY_S = 30.0

@@ -10,7 +10,7 @@ from pathlib import Path
 from infra.catalogue.offers import Offer, catalogued_offers
 from infra.offers import local_offer
 
-# As in jobs.settings_sources, which is too slow to be imported for them.
+# As in jobs.settings.sources, which is too slow to be imported for them.
 FILE, PREFIX = "zeroshift.toml", "ZEROSHIFT_"
 GROUPS = ("offers", "local", "jurisdiction")
 
@@ -28,7 +28,7 @@ def known() -> Known:
     if not _said():
         return Known((local_offer(), *catalogued_offers()))
     from jobs.offers import offers
-    from jobs.settings import load_settings
+    from jobs.settings.settings import load_settings
 
     # Nothing is read from or written to a bucket here, so none need be set.
     settings = load_settings({f"{PREFIX}BUCKET": "none", **os.environ})

@@ -81,7 +81,7 @@ def _reader(name: str) -> Reader | None:
     if not name.startswith("s3://"):
         return None
     from jobs.cli.console import open_store
-    from jobs.store_reader import reader_in
+    from jobs.store.checkpoint import reader_in
 
     return reader_in(open_store(check=False)[1], name)
 

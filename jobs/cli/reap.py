@@ -13,7 +13,7 @@ from rich.table import Table
 
 from infra.clusters import make_sweeper
 from jobs.cli.console import Exit, err, errors_as_lines, open_store, out, print_json
-from jobs.reaper import Reaped, Reaper
+from jobs.clusters.reaper import Reaped, Reaper
 
 app = typer.Typer()
 

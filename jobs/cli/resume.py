@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from jobs import presence
 from jobs.addresses import JobPaths
 from jobs.cli.console import err, errors_as_lines, load_record, open_store, out
-from jobs.resume import budget_of, new_budget, resume
-from jobs.submission import load_manifest
+from jobs.control import presence
+from jobs.control.resume import budget_of, new_budget, resume
+from jobs.submit.submission import load_manifest
 
 app = typer.Typer()
 

@@ -8,7 +8,7 @@ from jobs.addresses import Address
 from jobs.cli.columns import print_columns
 from jobs.cli.lines import errors_as_lines, out, print_json
 from jobs.events.rules import Hit, hit
-from jobs.settings import Settings, load_settings
+from jobs.settings.settings import Settings, load_settings
 
 app = typer.Typer()
 rules = typer.Typer(

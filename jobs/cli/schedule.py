@@ -10,7 +10,6 @@ from typing import Annotated, Any, get_args
 import typer
 from pydantic import ValidationError
 
-from jobs.bucket import Store
 from jobs.cli.columns import print_columns, yes_or_no
 from jobs.cli.console import errors_as_lines, open_store, out, print_json
 from jobs.errors import UserError
@@ -20,7 +19,8 @@ from jobs.schedules.files import ScheduleFile, runs, schedules
 from jobs.schedules.fires import find_zone, said
 from jobs.schedules.schedule import CatchUp, Overlap, Plan, Schedule
 from jobs.schedules.scheduler import Scheduler
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
 
 app = typer.Typer()
 schedule = typer.Typer(

@@ -16,8 +16,8 @@ from jobs.errors import UserError
 from jobs.hosts import is_this_machine
 
 if TYPE_CHECKING:
-    from jobs.bucket import Store
-    from jobs.settings import Settings
+    from jobs.settings.settings import Settings
+    from jobs.store.bucket import Store
 
 HOST, PORT = "127.0.0.1", 8321
 
@@ -108,8 +108,8 @@ def _work(server: Server, store: "Store", settings: "Settings", work: bool) -> N
 
 
 def _watch(store: "Store", settings: "Settings") -> None:
-    from jobs.controller import Controller
-    from jobs.outbox import make_outbox
+    from jobs.control.controller import Controller
+    from jobs.telling.outbox import make_outbox
 
     outbox = make_outbox(store, settings.bucket, settings.webhook, os.environ)
     Controller(store, settings, outbox=outbox).watch(threading.Event())

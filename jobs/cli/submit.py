@@ -8,9 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jobs import presence
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.cli.console import (
     Exit,
     end_like_ctrl_c,
@@ -26,15 +24,17 @@ from jobs.cli.console import (
 from jobs.cli.progress import JobProgress
 from jobs.cli.quote import print_quote, say
 from jobs.cli.summary import print_summary
-from jobs.controller import Controller
+from jobs.control import presence
+from jobs.control.controller import Controller
 from jobs.cost.receipt import receipt_of
 from jobs.errors import ManifestError
-from jobs.manifest import Manifest, parse_manifest
+from jobs.manifest.manifest import Manifest, parse_manifest
 from jobs.policy.expected import expected_window_s
-from jobs.quoting import gather, quote_job, quote_to_json
 from jobs.record import Record, RecordFile
-from jobs.settings import Settings
-from jobs.submission import Submitted, check, pass_gates, resolved, submit
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
+from jobs.submit.quoting import gather, quote_job, quote_to_json
+from jobs.submit.submission import Submitted, check, pass_gates, resolved, submit
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jobs.cli.progress import cost_so_far, money, rate
-from jobs.fleet import ClusterRecord
+from jobs.clusters.fleet import ClusterRecord
 from jobs.record import Record
 
 

@@ -10,13 +10,13 @@ from fastapi.responses import RedirectResponse, Response
 from jobs.addresses import JobPaths
 from jobs.api.ids import checked_job
 from jobs.api.problem import ApiError
-from jobs.cancelling import request_cancel
 from jobs.console.guard import Submitting
 from jobs.console.pages import HEADERS, PageRoute
-from jobs.manifest import Manifest, default_output
+from jobs.control.cancelling import request_cancel
+from jobs.control.resume import new_budget, resume
+from jobs.manifest.manifest import Manifest, default_output
 from jobs.record import Record
-from jobs.resume import new_budget, resume
-from jobs.submission import load_manifest, submit
+from jobs.submit.submission import load_manifest, submit
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 Stamp = Annotated[str, Form(pattern=r"^[0-9a-f]{6,32}$")]

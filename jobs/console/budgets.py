@@ -11,7 +11,7 @@ from fastapi import Request
 from jobs.api.context import Context
 from jobs.cost.budgets import Purse
 from jobs.cost.purses import Purses
-from jobs.settings_budgets import Budget
+from jobs.settings.budgets import Budget
 
 
 @dataclass(frozen=True, slots=True)

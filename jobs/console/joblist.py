@@ -16,14 +16,14 @@ from jobs.console.guard import Looking, Viewer
 from jobs.console.pages import PageRoute, page
 from jobs.console.sample import sample_of
 from jobs.console.standing import Standing
+from jobs.control.resume import budget_of
 from jobs.cost.projection import projected_usd
 from jobs.cost.receipt import receipt_of
 from jobs.errors import NotFound
 from jobs.policy.expected import expected_window_s
 from jobs.record import Record
 from jobs.report import PAGE, summary
-from jobs.resume import budget_of
-from jobs.submission import load_manifest
+from jobs.submit.submission import load_manifest
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 MOST = 100  # jobs on a page

@@ -12,12 +12,12 @@ from decimal import Decimal
 
 from markupsafe import Markup
 
-from jobs.bucket import Store
 from jobs.cost.entry import CLASSES
 from jobs.cost.ledger import entries
 from jobs.cost.report import NOBODY, Report, Sums, keys_of
 from jobs.report.charts import Part, area, bar, nice
 from jobs.report.summary import TONES, Line, exact, percent
+from jobs.store.bucket import Store
 
 WAYS = ("day", "job", "label", "model")
 MOST = 50  # groups in a list, the dearest first

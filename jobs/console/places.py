@@ -12,7 +12,7 @@ from infra.clusters.base import NodeInterval
 from jobs.cluster_record import ClusterRecord, cluster_records
 from jobs.console.guard import Looking, Viewer
 from jobs.console.pages import PageRoute, page
-from jobs.presence import present
+from jobs.control.presence import present
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 MOST = 50

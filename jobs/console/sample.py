@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.errors import NotFound
 from jobs.order import Marker
+from jobs.store.bucket import Store
 
 MOST = 8
 

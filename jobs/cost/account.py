@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from infra.clusters.base import NodeInterval
-from jobs.bucket import Store
 from jobs.cluster_record import ClusterRecord
 from jobs.cost import ledger
 from jobs.cost.attribution import Tenant, attribute
@@ -18,7 +17,8 @@ from jobs.cost.entry import Cuts, Entry, NodeTimes
 from jobs.cost.lines import line_entries, store_lines
 from jobs.cost.told import Ending, Told
 from jobs.record import OfferSnapshot, Record
-from jobs.settings_groups import Prices
+from jobs.settings.groups import Prices
+from jobs.store.bucket import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from itertools import pairwise
 from jobs.cost.entry import CLASSES, Cuts, NodeTimes
 from jobs.cost.meter import Meter, in_seconds, to_ms
 from jobs.cost.shares import in_usd, share_units
-from jobs.cost.stretches import length, union, within, without
 from jobs.record import OfferSnapshot
+from jobs.stretches import length, union, within, without
 
 Spans = list[tuple[int, int]]
 

@@ -9,7 +9,6 @@ from contextlib import suppress
 from decimal import Decimal
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cluster_record import ClusterRecord
 from jobs.cost import ledger
 from jobs.cost.account import Tenancy
@@ -23,8 +22,9 @@ from jobs.cost.receipt import (
     receipt_bytes,
 )
 from jobs.errors import NotFound
-from jobs.fence import Fence
 from jobs.record import Record, RecordFile
+from jobs.store.bucket import Store
+from jobs.store.fence import Fence
 from jobs.totals import Totals
 
 

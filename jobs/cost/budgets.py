@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import Literal
 
 from jobs.cost.entry import Entry
-from jobs.cost.money import exact
+from jobs.money import exact
 from jobs.record import Record
 
 Per = Literal["month", "day", "hour"]

@@ -12,8 +12,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from infra.clusters.base import NodeInterval
-from jobs.cost.money import Plain
 from jobs.cost.shares import share
+from jobs.money import Plain
 from jobs.record import OfferSnapshot
 
 CLASSES = ("startup", "model_load", "work", "input_wait", "wasted", "idle", "teardown")

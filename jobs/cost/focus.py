@@ -15,7 +15,7 @@ from infra.catalogue.billing import HOUR_S
 from jobs.cost.comparison import rate_of
 from jobs.cost.entry import CLASSES, Entry
 from jobs.cost.focus_columns import FOCUS_COLUMNS, Column
-from jobs.cost.money import Plain
+from jobs.money import Plain
 
 # Fine enough that price times quantity is the cost to a hundred-millionth.
 QUANTITY = Decimal("0.000000000001")

@@ -10,9 +10,9 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 
 from jobs.addresses import Address, ledger_root
-from jobs.bucket import Store
 from jobs.cost.entry import NOBODY, Entry, read_entry
 from jobs.errors import Conflict, PermanentError
+from jobs.store.bucket import Store
 
 FEW_DAYS = 40  # that are listed one by one, whether they have entries or not
 READERS = 16  # objects are small: their reading is waiting

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from jobs.cost.entry import Entry, Kind
 from jobs.cost.shares import QUANTUM
-from jobs.settings_groups import Prices
+from jobs.settings.groups import Prices
 
 GB = Decimal(10**9)
 MILLION = Decimal(10**6)
@@ -33,7 +33,7 @@ class Line:
 
 
 def store_lines(counted: Mapping[str, int], prices: Prices) -> Iterator[Line]:
-    """Of requests and bytes, as `jobs.store_client.Requests` and markers count them.
+    """Of requests and bytes, as `jobs.store.client.Requests` and markers count them.
 
     What was written is taken to be kept for a month, and what was read to leave the store's
     network: whoever knows better sets the price to 0.

@@ -6,7 +6,7 @@ from jobs.cluster_record import ClusterRecord
 from jobs.cost.attribution import Tenant, attribute
 from jobs.cost.entry import Cuts, Entry, NodeTimes
 from jobs.cost.meter import to_ms
-from jobs.cost.stretches import without
+from jobs.stretches import without
 
 
 def unclaimed(node: NodeTimes, cluster: ClusterRecord, entries: Sequence[Entry]) -> Iterator[Entry]:

@@ -7,7 +7,7 @@ end of the cluster on top. Unknown while no picture is done, or when a price is.
 from decimal import Decimal
 
 from jobs.cost.budgets import DRAIN_S
-from jobs.cost.money import exact
+from jobs.money import exact
 from jobs.record import Record
 from jobs.states import State
 

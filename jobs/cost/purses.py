@@ -10,13 +10,13 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cost.budgets import ZERO, Purse, Spending, of_entry, of_running, period
 from jobs.cost.ledger import day_of, day_root, read_at
 from jobs.errors import NotFound
 from jobs.queue import queued
 from jobs.record import RecordFile
-from jobs.settings_budgets import Budget
+from jobs.settings.budgets import Budget
+from jobs.store.bucket import Store
 
 LOOK_S = 30.0
 WHOLE_LOOK_S = 3600.0

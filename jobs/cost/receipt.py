@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict
 
 from infra.catalogue.billing import unit_words
 from jobs.addresses import Address
-from jobs.bucket import Store
 from jobs.cost.bill import Bill, bill_of
 from jobs.cost.entry import CLASSES, Entry, NodeTimes
-from jobs.cost.money import Plain
 from jobs.errors import NotFound
+from jobs.money import Plain
 from jobs.record import Checked, OfferSnapshot, Record
+from jobs.store.bucket import Store
 from jobs.totals import Totals
 
 

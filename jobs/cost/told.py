@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.cost.entry import Cuts, Stretch
-from jobs.cost.stretches import capped, without
 from jobs.errors import ZeroshiftError
 from jobs.order import Attempt, Marker, Order, Turn
+from jobs.store.bucket import Store
+from jobs.stretches import capped, without
 
 SKEW_S = 5.0  # stamps of stores are whole seconds, and a request takes its time
 MOST = 64  # stretches that an entry keeps of each kind

@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cost import ledger
 from jobs.cost.attribution import Share, Tenant, attribute
 from jobs.cost.bill import bill_of
@@ -19,9 +18,10 @@ from jobs.cost.lines import Line
 from jobs.cost.meter import Meter, in_seconds, to_ms
 from jobs.cost.receipt import Receipt, parse_receipt
 from jobs.cost.shares import in_usd
-from jobs.cost.stretches import length, union
 from jobs.errors import NotFound
 from jobs.record import RecordFile
+from jobs.store.bucket import Store
+from jobs.stretches import length, union
 
 
 def verify(

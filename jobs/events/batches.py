@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jobs.addresses import Address
-from jobs.bucket import Found
 from jobs.events.memory import Memory
 from jobs.events.rules import Hit, hit
-from jobs.settings_doors import Rule
+from jobs.settings.doors import Rule
+from jobs.store.bucket import Found
 
 DAY_S = 86400.0
 

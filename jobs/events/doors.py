@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from jobs.addresses import Address
-from jobs.bucket import Store
 from jobs.errors import ZeroshiftError
 from jobs.events.consumer import Consumer
 from jobs.events.folders import Folders
@@ -24,8 +23,9 @@ from jobs.events.notes import Notes
 from jobs.events.queue import Queue
 from jobs.events.rules import Hit, hit
 from jobs.events.webhook import Refused, Secrets, load_secrets, receive
-from jobs.settings import Settings
-from jobs.submission import Submitted
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
+from jobs.submit.submission import Submitted
 
 log = logging.getLogger("zeroshift")
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from jobs.addresses import Address
-from jobs.bucket import Found, Store
 from jobs.errors import (
     AccessDenied,
     Conflict,
@@ -24,10 +23,11 @@ from jobs.events.batches import Folder, Verdict, batch_id, judge, sorted_into
 from jobs.events.manifests import output_for, request
 from jobs.events.memory import Batch, Memory, MemoryFile, Settled
 from jobs.events.store_clock import StoreClock
-from jobs.manifest import Manifest
-from jobs.settings import Settings
-from jobs.settings_doors import Rule
-from jobs.submission import Submitted, submit
+from jobs.manifest.manifest import Manifest
+from jobs.settings.doors import Rule
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Found, Store
+from jobs.submit.submission import Submitted, submit
 
 log = logging.getLogger("zeroshift")
 ATTEMPTS = 10

@@ -14,7 +14,7 @@ from jobs.events.folders import Folders
 from jobs.events.messages import ObjectEvent, latest
 from jobs.events.notes import Notes
 from jobs.events.rules import Hit, Miss, hit
-from jobs.submission import Submitted
+from jobs.submit.submission import Submitted
 
 log = logging.getLogger("zeroshift")
 

@@ -11,12 +11,12 @@ import os
 import time
 from typing import Any
 
-from jobs.bucket import Store, StoreOptions
 from jobs.events.doors import Doors
 from jobs.events.hints import Seen
 from jobs.events.messages import ObjectEvent, TestEvent, Unknown, parse
 from jobs.schedules.scheduler import Scheduler
-from jobs.settings import Settings, load_settings
+from jobs.settings.settings import Settings, load_settings
+from jobs.store.bucket import Store, StoreOptions
 
 Failures = dict[str, list[dict[str, str]]]
 

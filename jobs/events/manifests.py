@@ -10,11 +10,11 @@ from decimal import Decimal
 from typing import Any
 
 from jobs.addresses import Address
-from jobs.bucket import Store
 from jobs.errors import ManifestError
 from jobs.events.memory import Batch
-from jobs.manifest import Budget, Inputs, Manifest, parse_manifest
-from jobs.settings_doors import Rule
+from jobs.manifest.manifest import Budget, Inputs, Manifest, parse_manifest
+from jobs.settings.doors import Rule
+from jobs.store.bucket import Store
 from jobs.strict_json import load_strict
 
 FREE = ("version", "name", "task", "sampling", "image", "labels", "on_error", "residency")

@@ -12,9 +12,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from jobs.addresses import Address, inbox_root
-from jobs.bucket import Store
 from jobs.errors import NotFound, PermanentError
 from jobs.problems import one_line, problems_of
+from jobs.store.bucket import Store
 
 
 class _Noun(BaseModel):

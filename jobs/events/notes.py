@@ -10,8 +10,8 @@ import logging
 from collections.abc import Iterator
 
 from jobs.addresses import Address, inbox_root
-from jobs.bucket import Store
 from jobs.errors import NotFound, UserError
+from jobs.store.bucket import Store
 
 log = logging.getLogger("zeroshift")
 

@@ -14,8 +14,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from jobs.errors import UserError
-from jobs.settings_doors import Events
-from jobs.store_errors import translate
+from jobs.settings.doors import Events
+from jobs.store.errors import translate
 
 AT_ONCE = 10  # SQS's own bound for one request
 LONGEST_BODY = 200_000  # of SQS's 262,144 bytes, to leave room for the reason

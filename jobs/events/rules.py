@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from jobs.addresses import ROOT, Address
-from jobs.pin import MARKERS
-from jobs.settings_doors import Rule
+from jobs.inputs.pin import MARKERS
+from jobs.settings.doors import Rule
 
 
 @dataclass(frozen=True, slots=True)

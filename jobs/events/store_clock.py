@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from jobs.addresses import inbox_root
-from jobs.bucket import Store
+from jobs.store.bucket import Store
 
 AGAIN_S = 60.0
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from jobs.errors import SettingsError
 from jobs.events.messages import ObjectEvent, Unknown, parse
-from jobs.settings_doors import Events
+from jobs.settings.doors import Events
 
 SIGNATURE, TIMESTAMP = "x-zeroshift-signature", "x-zeroshift-timestamp"
 SHORTEST_SECRET = 16

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.cluster_record import ClusterRecord
 from jobs.errors import NotFound, ZeroshiftError
 from jobs.policy.costs import CostModel
@@ -20,7 +19,8 @@ from jobs.policy.idle import BreakEven, Decision
 from jobs.policy.learned import Learned
 from jobs.policy.measured import assumed_on, costs_of, latest
 from jobs.record import Record, RecordFile
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
 
 log = logging.getLogger("zeroshift")
 JOBS_READ = 50  # of those before this controller's time

@@ -2,7 +2,7 @@
 
 from infra.planner.local import REST_S
 from jobs.policy.costs import LOCAL_START_S
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
 
 
 def expected_window_s(settings: Settings, start_s: float | None = None) -> float:

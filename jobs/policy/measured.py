@@ -12,11 +12,11 @@ from infra.catalogue.billing import HOUR_S
 from infra.offers import LOCAL_USD_PER_HOUR
 from infra.planner.local import REST_S
 from jobs.addresses import JobPaths, measured_root
-from jobs.bucket import Found, Store
 from jobs.errors import ZeroshiftError
 from jobs.history import Measurement, recall
 from jobs.policy.costs import LOCAL_START_S, CostModel
 from jobs.record import OfferSnapshot, RecordFile
+from jobs.store.bucket import Found, Store
 
 
 def costs_of(store: Store, bucket: str, model: str, offer: OfferSnapshot) -> CostModel:

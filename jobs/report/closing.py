@@ -8,14 +8,14 @@ logged. A claim that is lost, or a store that is away, still stops whoever close
 import logging
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cost.receipt import read_receipt, receipt_of
 from jobs.errors import TemporaryError
-from jobs.fence import Fence
 from jobs.order import Order
 from jobs.record import Record
 from jobs.report.pictures import CHUNKS, KIND
 from jobs.report.write import PAGE, finish_report, write_report
+from jobs.store.bucket import Store
+from jobs.store.fence import Fence
 
 log = logging.getLogger("zeroshift")
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jobs.schema_walk import referred
+from jobs.schema.walk import referred
 
 MOST_FACETS = 6
 DEEPEST = 12  # levels of an answer or a schema that are looked through

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
+from jobs.closing.reconcile import in_order, read_markers
 from jobs.errors import NotFound
 from jobs.order import Marker, Order
-from jobs.reconcile import in_order, read_markers
 from jobs.record import RecordFile
 from jobs.report.entries import MOST_ROWS, Entries, Entry
 from jobs.report.facets import facets
 from jobs.report.page import data_blocks, parts_of, render
 from jobs.report.pictures import Chunks, Place
 from jobs.report.summary import steps
+from jobs.store.bucket import Store
 from jobs.thumbs import unpack
 
 PAGE, KIND = "report.html", "text/html; charset=utf-8"

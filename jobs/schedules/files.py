@@ -9,10 +9,10 @@ from difflib import get_close_matches
 from pydantic import ValidationError
 
 from jobs.addresses import Address, schedule_runs_root, schedules_root
-from jobs.bucket import Store
 from jobs.errors import Conflict, NotFound, PermanentError, StoreUnavailable, UserError
 from jobs.problems import one_line, problems_of
 from jobs.schedules.schedule import Run, Schedule
+from jobs.store.bucket import Store
 
 ATTEMPTS = 20
 WRITES_KEPT = 8

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from jobs.errors import UserError
-from jobs.forms import Filled, Name, Prefix, Usd
-from jobs.manifest_task import PresetName
+from jobs.manifest.forms import Filled, Name, Prefix, Usd
+from jobs.manifest.task import PresetName
 from jobs.schedules.fires import check_cron, find_zone
 from jobs.schedules.watermark import WINDOW_S, Watermark
 

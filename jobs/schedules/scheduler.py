@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jobs.addresses import Address, JobPaths, schedules_root
-from jobs.bucket import Found, Store
 from jobs.errors import (
     AccessDenied,
     Conflict,
@@ -25,16 +24,17 @@ from jobs.errors import (
     UserError,
     ZeroshiftError,
 )
-from jobs.manifest import Budget, Inputs, Manifest, overlap
-from jobs.pin import is_picture
-from jobs.planning import plan_for
+from jobs.inputs.pin import is_picture
+from jobs.manifest.manifest import Budget, Inputs, Manifest, overlap
 from jobs.record import RecordFile
 from jobs.schedules.due import Due, due, upcoming
 from jobs.schedules.files import RunFile, ScheduleFile
 from jobs.schedules.schedule import Run, Schedule, run_id
 from jobs.schedules.watermark import advanced, news
-from jobs.settings import Settings
-from jobs.submission import Submitted, submit
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Found, Store
+from jobs.submit.planning import plan_for
+from jobs.submit.submission import Submitted, submit
 
 log = logging.getLogger("zeroshift")
 CLAIM_S = 300.0

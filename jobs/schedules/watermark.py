@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict
 
-from jobs.bucket import Found
+from jobs.store.bucket import Found
 
 WINDOW_S = 86400.0
 

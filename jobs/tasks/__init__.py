@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from jobs.manifest_task import CustomTask, PresetName, PresetTask
+from jobs.manifest.task import CustomTask, PresetName, PresetTask
 from jobs.tasks.catalogue import catalogue
 from jobs.tasks.describing import caption, vqa
 from jobs.tasks.inspection import inspection

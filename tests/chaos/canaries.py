@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 
 from jobs.addresses import Address
-from jobs.bucket import Found, Store
+from jobs.store.bucket import Found, Store
 
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "canary/secret+Ab3kW9xQ7mZ1vT5r",

@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cost.entry import Entry
 from jobs.cost.ledger import entries
 from jobs.cost.verify import verify
 from jobs.order import Marker
 from jobs.record import Record
+from jobs.store.bucket import Store
 from tests.chaos.lab import BROKEN, BUCKET, PICTURES, Lab, input_address
 from tests.fake_cloud_meter import CENT, FakeCloudMeter, Tariff, in_billionths
 

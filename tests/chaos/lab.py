@@ -24,13 +24,13 @@ from demo.store import embedded_store
 from infra.clusters import make_sweeper
 from infra.clusters.local.processes import FLEET_TAG, tagged
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Found, Store
 from jobs.cluster_record import ClusterRecord, cluster_records, known_fleet
-from jobs.manifest import parse_manifest
-from jobs.reaper import Reaper
+from jobs.clusters.reaper import Reaper
+from jobs.manifest.manifest import parse_manifest
 from jobs.record import Record, RecordFile
-from jobs.settings import load_settings
-from jobs.submission import submit
+from jobs.settings.settings import load_settings
+from jobs.store.bucket import Found, Store
+from jobs.submit.submission import submit
 from tests.chaos import canaries
 from tests.chaos.canaries import SECRETS
 from tests.chaos.proxy import ChaosProxy
@@ -42,7 +42,7 @@ CONTROLLER = """
 import signal, sys, threading
 from jobs.cli.console import open_store
 from jobs.cli.lines import log_to_stderr
-from jobs.controller import Controller
+from jobs.control.controller import Controller
 stop = threading.Event()
 signal.signal(signal.SIGTERM, lambda *_: stop.set())
 log_to_stderr()

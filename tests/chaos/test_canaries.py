@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from jobs.addresses import Address
-from jobs.bucket import Store
+from jobs.store.bucket import Store
 from tests.chaos import canaries
 
 SECRET = canaries.SECRETS["AWS_SESSION_TOKEN"]

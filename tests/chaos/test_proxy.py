@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from jobs.addresses import Address
-from jobs.bucket import Store, StoreOptions
 from jobs.errors import Conflict, StoreUnavailable
-from jobs.patience import Patience
+from jobs.store.bucket import Store, StoreOptions
+from jobs.store.patience import Patience
 from tests.chaos.proxy import KINDS, ChaosProxy, Kind, Trouble
 
 BODY = b"x" * 10_000

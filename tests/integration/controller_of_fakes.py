@@ -13,13 +13,13 @@ from pathlib import Path
 from infra.clusters.base import Cluster, ClusterSpec
 from infra.clusters.fake import FakeCluster, FakeSweeper
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cli.console import open_store
 from jobs.cli.lines import log_to_stderr
 from jobs.commit import commit, make_commit
-from jobs.controller import Controller
+from jobs.control.controller import Controller
 from jobs.order import Attempt, Order, PinnedInput
 from jobs.rows import Row
+from jobs.store.bucket import Store
 
 
 def work(store: Store, arguments: Sequence[str]) -> int:

@@ -21,20 +21,20 @@ from infra.clusters.base import ClusterSpec
 from infra.clusters.local.cluster import LocalCluster
 from infra.clusters.local.processes import CLUSTER_TAG, tagged
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cluster_record import cluster_records
 from jobs.cost.ledger import entries
-from jobs.manifest import parse_manifest
+from jobs.manifest.manifest import parse_manifest
 from jobs.record import Record, RecordFile
-from jobs.settings import load_settings
-from jobs.submission import submit
+from jobs.settings.settings import load_settings
+from jobs.store.bucket import Store
+from jobs.submit.submission import submit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 BUCKET, PICTURES, LEASE_S = "factory", 120, 6.0
 CONTROLLER = """
 from jobs.cli.console import open_store
-from jobs.controller import Controller
+from jobs.control.controller import Controller
 settings, store = open_store()
 Controller(store, settings, engine="fake").once()
 """

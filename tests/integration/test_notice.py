@@ -21,14 +21,14 @@ from demo.store import embedded_store
 from infra.clusters.base import NodeInterval
 from infra.clusters.local.processes import CLUSTER_TAG, NODE_TAG, tagged
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.cluster_record import cluster_records
-from jobs.fleet import RETIRE_S
-from jobs.manifest import parse_manifest
+from jobs.clusters.fleet import RETIRE_S
+from jobs.manifest.manifest import parse_manifest
 from jobs.order import Attempt, Marker
 from jobs.record import Record, RecordFile
-from jobs.settings import load_settings
-from jobs.submission import submit
+from jobs.settings.settings import load_settings
+from jobs.store.bucket import Store
+from jobs.submit.submission import submit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -39,7 +39,7 @@ import sys
 from dataclasses import replace
 from infra.clusters import make_cluster
 from jobs.cli.console import open_store
-from jobs.controller import Controller
+from jobs.control.controller import Controller
 settings, store = open_store()
 def make(provider, spec, folder):
     return make_cluster(provider, replace(spec, notice_s={NOTICE_S}), folder)

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
+from jobs.closing.reconcile import ShardReader, read_markers
 from jobs.commit import commit, make_commit
 from jobs.errors import Conflict, StoreUnavailable
-from jobs.memory_store import MemoryStore
 from jobs.queue import dequeue, enqueue, queued
-from jobs.reconcile import ShardReader, read_markers
 from jobs.record import Record, RecordFile, claimed
 from jobs.rows import Row
 from jobs.states import State
+from jobs.store.bucket import Store
+from jobs.store.memory import MemoryStore
 
 CEPH = pytest.param("ceph", marks=pytest.mark.ceph)
 on_ceph = pytest.mark.parametrize("server", [CEPH], indirect=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobs.bucket import Store
 from jobs.report import PAGE, write_report
 from jobs.rows import ImageFacts, Row
+from jobs.store.bucket import Store
 from tests.finished_jobs import finished_job, inspected
 
 pytestmark = pytest.mark.browser

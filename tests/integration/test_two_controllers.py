@@ -18,13 +18,13 @@ from pathlib import Path
 import pytest
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
-from jobs.manifest import parse_manifest
+from jobs.manifest.manifest import parse_manifest
 from jobs.queue import queued
 from jobs.record import Record, RecordFile
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
 from jobs.states import State
-from jobs.submission import submit
+from jobs.store.bucket import Store
+from jobs.submit.submission import submit
 
 JOBS, PICTURES, SHARD, KILLS, LEASE_S, END_S = 200, 4, 2, 20, 2.0, 800.0
 pytestmark = [

@@ -20,11 +20,11 @@ from demo.score import score
 from demo.store import embedded_store
 from infra.clusters.local.processes import CLUSTER_TAG, tagged
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
+from jobs.clusters.fleet import cluster_records
 from jobs.cost.ledger import entries
-from jobs.fleet import cluster_records
 from jobs.queue import queued
 from jobs.record import RecordFile
+from jobs.store.bucket import Store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict
 
 from jobs.addresses import ROOT, Address
 from jobs.api.documents import Document
-from jobs.bucket import Store
 from jobs.errors import NotFound, UserError
+from jobs.store.bucket import Store
 
 Scope = Literal["submit", "read", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict
 
 from jobs.addresses import ROOT, Address
 from jobs.api.ids import checked_id
-from jobs.bucket import Store
 from jobs.errors import NotFound
-from jobs.streams import PartWriter
+from jobs.store.bucket import Store
+from jobs.store.streams import PartWriter
 
 HEAD = "file-"
 KIND = "application/jsonl"

@@ -25,7 +25,7 @@ from jobs.api.ids import new_id
 from jobs.api.paging import After, Limit, page_of
 from jobs.api.problem import ApiError, documented
 from jobs.errors import NotFound
-from jobs.streams import PartWriter, pieces
+from jobs.store.streams import PartWriter, pieces
 
 router = APIRouter(prefix="/v1/files", tags=["OpenAI Batch API"], responses=documented(404))
 LONGEST_NAME = 255

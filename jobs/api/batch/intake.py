@@ -18,8 +18,8 @@ from jobs.api.batch.pictures import Pictures
 from jobs.api.batch.record import BatchPaths, Group
 from jobs.api.body_checks import BodyError
 from jobs.api.translate import Shape, manifest_of, translate
-from jobs.bucket import Store
-from jobs.streams import PartWriter
+from jobs.store.bucket import Store
+from jobs.store.streams import PartWriter
 
 MOST_SHAPES = 32  # of one batch: each is a job of its own
 

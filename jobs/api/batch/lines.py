@@ -10,9 +10,9 @@ from typing import Any
 
 from jobs.addresses import Address
 from jobs.api.batch.record import BatchError
-from jobs.bucket import Store
 from jobs.errors import UserError
-from jobs.streams import LineTooLong, lines_of
+from jobs.store.bucket import Store
+from jobs.store.streams import LineTooLong, lines_of
 from jobs.strict_json import load_text
 
 ENDPOINT = "/v1/chat/completions"

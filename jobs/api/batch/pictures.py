@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from jobs.api.batch.record import BatchPaths
 from jobs.api.body_checks import BodyError
 from jobs.api.image_parts import Inline, Picture, Remote, Stored
-from jobs.bucket import Store
+from jobs.store.bucket import Store
 
 Fetch = Callable[[Remote], bytes]
 

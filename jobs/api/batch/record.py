@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from jobs.addresses import ROOT, Address
 from jobs.api.documents import Document
-from jobs.bucket import Store
+from jobs.store.bucket import Store
 
 HEAD = "batch_"
 Status = Literal[

@@ -10,11 +10,11 @@ from jobs.addresses import Address, JobPaths
 from jobs.api.batch.answers import Answers
 from jobs.api.batch.file_record import OutputFile
 from jobs.api.batch.record import Batch, BatchPaths, Group, Usage
-from jobs.bucket import Store
-from jobs.close import rows_of
+from jobs.closing.results import rows_of
 from jobs.record import RecordFile
 from jobs.rows import Row, RowError
-from jobs.streams import lines_of
+from jobs.store.bucket import Store
+from jobs.store.streams import lines_of
 from jobs.strict_json import load_strict
 
 LONGEST = 64 * 1024 * 1024  # bytes of a line that we wrote ourselves

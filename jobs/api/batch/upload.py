@@ -11,7 +11,7 @@ from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser
 
 from jobs.api.problem import ApiError
-from jobs.streams import PartWriter
+from jobs.store.streams import PartWriter
 
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks

@@ -27,13 +27,13 @@ from jobs.api.batch.record import (
     open_root,
 )
 from jobs.api.batch.results import Results
-from jobs.bucket import Store
-from jobs.cancelling import request_cancel
+from jobs.control.cancelling import request_cancel
 from jobs.errors import NotFound, TemporaryError, ZeroshiftError
-from jobs.manifest import job_id, parse_manifest
+from jobs.manifest.manifest import job_id, parse_manifest
 from jobs.record import Record, RecordFile
-from jobs.settings import Settings
-from jobs.submission import resolved, submit
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
+from jobs.submit.submission import resolved, submit
 
 log = logging.getLogger("zeroshift")
 LABEL = "batch"  # of a batch's jobs

@@ -24,15 +24,15 @@ from PIL import Image
 from infra.clusters.base import Cluster, ClusterSpec, WorkerProcess
 from infra.clusters.fake import FakeCluster
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
-from jobs.controller import Controller
+from jobs.control.controller import Controller
 from jobs.cost.receipt import read_receipt
-from jobs.manifest import Manifest, parse_manifest
+from jobs.manifest.manifest import Manifest, parse_manifest
 from jobs.order import Attempt, Order
 from jobs.record import Record, RecordFile
-from jobs.settings import Settings
-from jobs.settings_groups import LocalOffer
-from jobs.submission import submit
+from jobs.settings.groups import LocalOffer
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
+from jobs.submit.submission import submit
 from worker.engines.base import EngineOptions
 from worker.engines.fake import FakeEngine
 from worker.families import load_family

@@ -17,20 +17,20 @@ from hypothesis import strategies as st
 
 from infra.errors import NoCapacity
 from jobs.addresses import JobPaths
-from jobs.controller import Controller
+from jobs.clusters.estate import settle
+from jobs.clusters.fleet import cluster_records
+from jobs.control.controller import Controller
+from jobs.control.resume import resume
+from jobs.control.setbacks import HANDED_BACK
 from jobs.cost.ledger import entries
 from jobs.cost.receipt import receipt_of
 from jobs.cost.verify import verify
-from jobs.estate import settle
-from jobs.fleet import cluster_records
-from jobs.memory_store import MemoryClient, MemoryStore
-from jobs.patience import Patience
 from jobs.record import RecordFile
-from jobs.resume import resume
-from jobs.setbacks import HANDED_BACK
-from jobs.settings_groups import OwnOffer
+from jobs.settings.groups import OwnOffer
 from jobs.states import State
-from jobs.submission import load_manifest, submit
+from jobs.store.memory import MemoryClient, MemoryStore
+from jobs.store.patience import Patience
+from jobs.submit.submission import load_manifest, submit
 from tests.fake_cloud_meter import FakeCloudMeter, Tariff, in_billionths
 
 SPARE = OwnOffer(

@@ -6,15 +6,15 @@ from decimal import Decimal
 import pytest
 
 from infra.errors import NoCapacity
+from jobs.clusters.fleet import cluster_records
+from jobs.control.setbacks import LONGEST_CAPACITY_S, capacity_s
 from jobs.cost.ledger import entries
 from jobs.errors import ManifestError
-from jobs.fleet import cluster_records
-from jobs.manifest import job_id
-from jobs.planning import plans_for
-from jobs.quoting import gather, quote_job
-from jobs.setbacks import LONGEST_CAPACITY_S, capacity_s
-from jobs.settings_groups import OwnOffer
+from jobs.manifest.manifest import job_id
+from jobs.settings.groups import OwnOffer
 from jobs.states import State
+from jobs.submit.planning import plans_for
+from jobs.submit.quoting import gather, quote_job
 
 SPARE = OwnOffer(
     provider="local",
@@ -34,7 +34,7 @@ def settings(make_settings):
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch):
-    monkeypatch.setattr("jobs.way_back.capacity_s", lambda before: 0.0)
+    monkeypatch.setattr("jobs.control.way_back.capacity_s", lambda before: 0.0)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_job_that_waits_for_capacity_says_so_and_its_waits_are_bounded(
     refuse(99)
     put_pictures(2)
     job = submitted()
-    monkeypatch.setattr("jobs.way_back.capacity_s", lambda before: 1e6)
+    monkeypatch.setattr("jobs.control.way_back.capacity_s", lambda before: 1e6)
     worker = controller()
     waiting = worker.run(job.job_id)
     reason = "no_capacity: local: phase node: no_capacity: all 0 nodes are taken"

@@ -6,16 +6,16 @@ import signal
 import pytest
 from typer.testing import CliRunner
 
-from jobs import presence
 from jobs.addresses import JobPaths
 from jobs.cli.commands import app
+from jobs.control import presence
 from jobs.errors import StoreUnavailable
-from jobs.manifest import manifest_schema
+from jobs.manifest.manifest import manifest_schema
 from jobs.queue import queued
 from jobs.record import RecordFile
-from jobs.settings import load_settings
+from jobs.settings.settings import load_settings
 from jobs.states import State
-from jobs.submission import submit
+from jobs.submit.submission import submit
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_missing_setting_is_named_in_one_line(run, monkeypatch):
 
 
 def test_a_store_that_does_not_answer_is_one_line(run, monkeypatch):
-    monkeypatch.setattr("jobs.bucket.Store.check", _no_answer)
+    monkeypatch.setattr("jobs.store.bucket.Store.check", _no_answer)
     assert "does not answer" in one_error(run("status", status=1))
 
 
@@ -196,6 +196,6 @@ def test_a_watch_that_is_terminated_takes_its_leave(run, store, bucket, monkeypa
     def terminated(controller):
         signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr("jobs.controller.Controller._work", terminated)
+    monkeypatch.setattr("jobs.control.controller.Controller._work", terminated)
     assert "error: interrupted" in run("watch", status=130).stderr
     assert presence.present(store, bucket) == []

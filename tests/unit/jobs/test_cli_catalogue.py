@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from infra.catalogue.models import catalogued_models
 from infra.catalogue.offers import catalogued_offers
-from jobs import settings_sources
 from jobs.cli import own_rows
 from jobs.cli.columns import print_columns
 from jobs.cli.commands import COMMANDS, app
 from jobs.cli.main import QUICK
+from jobs.settings import sources as settings_sources
 
 OWN = """
 [[offers]]

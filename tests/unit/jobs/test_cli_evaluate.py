@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from jobs.addresses import Address, JobPaths
 from jobs.cli.commands import app
 from jobs.cli.evaluate import print_comparison, print_report, read_labels
+from jobs.closing.evaluate import evaluate
 from jobs.errors import UserError
-from jobs.evaluate import evaluate
-from jobs.manifest import Manifest
+from jobs.manifest.manifest import Manifest
 from jobs.record import Record, RecordFile
 from jobs.rows import Row
 from jobs.states import State

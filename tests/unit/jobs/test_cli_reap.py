@@ -12,8 +12,8 @@ from infra.clusters.fake import FakeSweeper
 from jobs.cli.reap import app
 from jobs.cli.summary import print_clusters
 from jobs.cluster_record import cluster_records
-from jobs.fleet import Fleet
-from jobs.planning import plan_for
+from jobs.clusters.fleet import Fleet
+from jobs.submit.planning import plan_for
 
 
 @pytest.fixture

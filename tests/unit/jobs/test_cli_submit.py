@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from jobs import presence
 from jobs.addresses import Address
 from jobs.cli import submit as command
-from jobs.controller import Controller
+from jobs.control import presence
+from jobs.control.controller import Controller
 from jobs.queue import queued
 
 

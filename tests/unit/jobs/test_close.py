@@ -9,7 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from jobs.addresses import Address, JobPaths
-from jobs.close import Closing, read_markers, rows_of
+from jobs.closing.close import Closing
+from jobs.closing.reconcile import read_markers
+from jobs.closing.results import rows_of
 from jobs.errors import RowsMissing
 from jobs.order import Marker, PinnedInput
 from jobs.rows import Row, RowError, Usage

@@ -3,7 +3,8 @@
 import pytest
 
 from jobs.addresses import Address, JobPaths
-from jobs.close import Closing, read_markers
+from jobs.closing.close import Closing
+from jobs.closing.reconcile import read_markers
 from jobs.commit import commit, make_commit, mark
 from jobs.errors import Conflict, StoreUnavailable
 from jobs.order import PinnedInput

@@ -5,18 +5,18 @@ import threading
 import pytest
 
 from infra.clusters.fake import FakeCluster, FakeSweeper
-from jobs import presence
 from jobs.addresses import Address, JobPaths
 from jobs.cluster_record import cluster_records
-from jobs.controller import Controller
+from jobs.clusters.fleet import Fleet
+from jobs.control import presence
+from jobs.control.controller import Controller
 from jobs.errors import StoreUnavailable
-from jobs.fleet import Fleet
-from jobs.planning import plan_for
 from jobs.queue import enqueue, queued
 from jobs.record import RecordFile
-from jobs.settings_groups import Inbox
+from jobs.settings.groups import Inbox
 from jobs.states import State
-from jobs.submission import submit
+from jobs.submit.planning import plan_for
+from jobs.submit.submission import submit
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from jobs.queue import queued
 from jobs.record import RecordFile
 from jobs.schedules.files import ScheduleFile, runs
 from jobs.schedules.schedule import Plan, Schedule
-from jobs.settings_doors import Rule
+from jobs.settings.doors import Rule
 from jobs.states import State
 
 

@@ -7,7 +7,7 @@ import tempfile
 import pytest
 
 from jobs.addresses import Address
-from jobs.close import rows_of
+from jobs.closing.results import rows_of
 from jobs.cost.ledger import entries
 from jobs.disk import disk_fault
 from jobs.queue import queued
@@ -16,7 +16,7 @@ from jobs.states import State
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch):
-    monkeypatch.setattr("jobs.way_back.wait_s", lambda before: 0.0)
+    monkeypatch.setattr("jobs.control.way_back.wait_s", lambda before: 0.0)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def full(monkeypatch):
                 raise OSError(errno.ENOSPC, "No space left on device")
             return folder(*arguments, **more)
 
-        monkeypatch.setattr("jobs.close.tempfile.TemporaryDirectory", make)
+        monkeypatch.setattr("jobs.closing.close.tempfile.TemporaryDirectory", make)
 
     return times
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobs.evaluate import evaluate, iou
+from jobs.closing.evaluate import evaluate, iou
 from jobs.rows import Row, RowError
 from jobs.tasks import PRESETS
 

@@ -8,11 +8,11 @@ import pytest
 from infra.clusters.fake import FakeCluster, FakeSweeper
 from infra.errors import NoCapacity, StartFailed, TeardownFailed
 from jobs.cluster_record import ClusterFile, fleet_name
+from jobs.clusters.fleet import Fleet, cluster_records
+from jobs.clusters.reaper import Reaper
+from jobs.clusters.starting import Deadlines
 from jobs.errors import StoreUnavailable
-from jobs.fleet import Fleet, cluster_records
-from jobs.planning import plan_for
-from jobs.reaper import Reaper
-from jobs.starting import Deadlines
+from jobs.submit.planning import plan_for
 
 
 @pytest.fixture
@@ -277,7 +277,7 @@ def test_a_cluster_past_half_of_its_lifetime_takes_no_new_job(store, make_settin
 def test_a_cluster_whose_nodes_are_held_goes_down_all_the_same(
     store, bucket, fleet, plan, workshop, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr("jobs.fleet.NODES_GONE_S", 0.05)
+    monkeypatch.setattr("jobs.clusters.fleet.NODES_GONE_S", 0.05)
     raised = fleet.acquire(plan, 100.0)
     workshop.made[0]._held = True
     workshop.made[0]._add_node()

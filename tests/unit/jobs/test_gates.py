@@ -10,8 +10,8 @@ from infra.catalogue.models import catalogued_models
 from infra.models.find import find_spec
 from jobs.addresses import Address
 from jobs.errors import ManifestError
-from jobs.gates import budget_gate, code_gate, engine_gate, licence_gate
-from jobs.submission import pass_gates, submit
+from jobs.submit.gates import budget_gate, code_gate, engine_gate, licence_gate
+from jobs.submit.submission import pass_gates, submit
 
 LLAMA = find_spec("meta-llama/Llama-3.2-11B-Vision-Instruct")
 SMALL = find_spec("Qwen/Qwen2.5-VL-3B-Instruct")
@@ -121,7 +121,7 @@ def test_a_request_that_a_gate_refuses_is_no_job(
     store, settings, make_manifest, put_pictures, bucket, monkeypatch
 ):
     put_pictures(1)
-    monkeypatch.setattr("jobs.submission.spec_for", lambda *_: SMALL)
+    monkeypatch.setattr("jobs.submit.submission.spec_for", lambda *_: SMALL)
     with pytest.raises(ManifestError, match="acknowledge"):
         submit(store, settings, make_manifest())
     assert list(store.list(Address(bucket, "zeroshift/"))) == []

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.groups import grouped
-from jobs.manifest import Inputs
+from jobs.inputs.groups import grouped
+from jobs.manifest.manifest import Inputs
 from jobs.order import PinnedInput
 
 

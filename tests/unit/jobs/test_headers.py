@@ -11,7 +11,15 @@ from PIL import Image
 
 from jobs.addresses import Address
 from jobs.errors import StoreUnavailable
-from jobs.headers import HEADER_BYTES, ORIENTATION, SAMPLE, SIDEWAYS, sample_sizes, size_in, spread
+from jobs.inputs.headers import (
+    HEADER_BYTES,
+    ORIENTATION,
+    SAMPLE,
+    SIDEWAYS,
+    sample_sizes,
+    size_in,
+    spread,
+)
 
 SIZE = (123, 45)
 

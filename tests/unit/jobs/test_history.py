@@ -7,7 +7,6 @@ import pytest
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import Address, measured_root
-from jobs.close import Totals
 from jobs.cost.account import Tenancy
 from jobs.cost.bill import bill_of
 from jobs.cost.told import Ending, Told
@@ -16,6 +15,7 @@ from jobs.history import LATEST, recall, remember
 from jobs.order import Attempt
 from jobs.record import OfferSnapshot, Record
 from jobs.states import State
+from jobs.totals import Totals
 
 NODE = NodeInterval("n", 0.0, 100.0)
 TOTALS = Totals(10, 9, 1, {}, 900, 0, 100)

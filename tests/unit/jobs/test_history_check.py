@@ -18,20 +18,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from jobs.addresses import Address, JobPaths
+from jobs.closing.reconcile import read_markers
 from jobs.commit import commit, make_commit
-from jobs.controller import Controller
+from jobs.control.controller import Controller
 from jobs.errors import Conflict, StoreUnavailable
-from jobs.faulty_client import Actor
-from jobs.fence import Fence
 from jobs.lease import LEASE_S
-from jobs.memory_store import MemoryClient, MemoryStore
 from jobs.order import Marker
 from jobs.queue import dequeue, enqueue, queued
-from jobs.reconcile import read_markers
 from jobs.record import Record, RecordFile
 from jobs.rows import Row
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
 from jobs.states import State, check_move
+from jobs.store.faulty_client import Actor
+from jobs.store.fence import Fence
+from jobs.store.memory import MemoryClient, MemoryStore
 
 BUCKET, SHARDS = "b", 2
 CONTROLLERS, SKEWS_S = 3, (0.0, -7.0, 40.0)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.limits import Limits
-from jobs.manifest import Budget, OnError
+from jobs.control.limits import Limits
+from jobs.manifest.manifest import Budget, OnError
 from jobs.record import Counts
 from jobs.states import State
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from infra.errors import PlanRefused
 from infra.models.folder import find_model
 from jobs.errors import ManifestError
-from jobs.manifest import (
+from jobs.manifest.manifest import (
     CustomTask,
     Manifest,
     default_output,
@@ -21,8 +21,8 @@ from jobs.manifest import (
     manifest_schema,
     parse_manifest,
 )
-from jobs.planning import on_hub, plans_for
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
+from jobs.submit.planning import on_hub, plans_for
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "docs" / "manifests").glob("*.json"))
 

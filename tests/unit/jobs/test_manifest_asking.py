@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 
 from jobs.errors import ManifestError
-from jobs.manifest import Manifest, job_id, manifest_schema, parse_manifest
+from jobs.manifest.manifest import Manifest, job_id, manifest_schema, parse_manifest
 from jobs.order import AnswerFormat
-from jobs.orders import make_order
 from jobs.record import Record
+from jobs.submit.orders import make_order
 from jobs.tasks import resolve_task
 
 

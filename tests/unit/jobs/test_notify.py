@@ -9,8 +9,8 @@ import logging
 import httpx
 import pytest
 
-from jobs.memory_store import MemoryStore
-from jobs.notify import RETRIES, Notifier, check_url, tell_once
+from jobs.store.memory import MemoryStore
+from jobs.telling.notify import RETRIES, Notifier, check_url, tell_once
 
 URL = "https://hooks.example.com/t/very-secret-path"
 SECRET = b"a secret"

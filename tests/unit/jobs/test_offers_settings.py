@@ -8,8 +8,8 @@ from infra.catalogue.offers import MOST_NODES, catalogued_offers
 from infra.offers import find_offer, local_offer
 from jobs.errors import SettingsError, UserError
 from jobs.offers import offers, snapshot
-from jobs.settings import Settings, load_settings
-from jobs.settings_groups import LocalOffer, OwnOffer
+from jobs.settings.groups import LocalOffer, OwnOffer
+from jobs.settings.settings import Settings, load_settings
 
 ROW = {"provider": "Acme", "instance": "Rack-1", "gpu": "h100", "gpus": 4, "usd_per_hour": "9.20"}
 

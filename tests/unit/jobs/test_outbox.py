@@ -5,14 +5,14 @@ from decimal import Decimal
 import pytest
 
 from jobs.addresses import JobPaths
-from jobs.controller import Controller
+from jobs.control.controller import Controller
+from jobs.control.resume import resume
 from jobs.errors import ManifestError, SettingsError, StoreUnavailable
-from jobs.outbox import FIRST_WAIT_S, GIVEN_UP_S, Letter, Outbox, make_outbox, outbox_root
 from jobs.record import RecordFile
-from jobs.resume import resume
-from jobs.settings_api import Webhook
+from jobs.settings.api import Webhook
 from jobs.states import State
-from jobs.submission import load_manifest, submit
+from jobs.submit.submission import load_manifest, submit
+from jobs.telling.outbox import FIRST_WAIT_S, GIVEN_UP_S, Letter, Outbox, make_outbox, outbox_root
 
 URL = "https://hooks.example.com/jobs"
 
@@ -110,7 +110,7 @@ def test_what_nobody_takes_is_given_up_with_an_error(
 def test_a_crash_after_sending_sends_again_rather_than_never(outbox, notifier, end, monkeypatch):
     end()
     with monkeypatch.context() as crash:
-        crash.setattr("jobs.bucket.Store.delete", lambda *_: _killed())
+        crash.setattr("jobs.store.bucket.Store.delete", lambda *_: _killed())
         outbox.round()
     outbox.round()
     assert len(notifier.sent) == 2

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
+from jobs.clusters.owed import LONGEST_WAIT_S, Owed
 from jobs.errors import AccessDenied, Conflict, StoreUnavailable
-from jobs.owed import LONGEST_WAIT_S, Owed
 
 
 class Clock:

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from jobs.errors import ManifestError
-from jobs.groups import grouped
-from jobs.manifest_inputs import GroupBy, Inputs
+from jobs.inputs.groups import grouped
+from jobs.manifest.inputs import GroupBy, Inputs
 from jobs.order import PinnedInput
 from jobs.patterns import TooSlow, search
 from worker.check import check_answer

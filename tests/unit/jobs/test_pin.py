@@ -6,9 +6,9 @@ import pytest
 
 from jobs.addresses import Address, JobPaths
 from jobs.errors import ManifestError
-from jobs.manifest import Inputs
+from jobs.inputs.pin import LARGEST_SHARD, pin
+from jobs.manifest.manifest import Inputs
 from jobs.order import PinnedInput
-from jobs.pin import LARGEST_SHARD, pin
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_inputs_are_cut_into_shards(bucket, pinned, count, size, lengths):
 
 def test_a_shard_is_never_larger_than_its_limit(store, bucket, paths, monkeypatch):
     monkeypatch.setattr(
-        "jobs.pin._named", lambda _, text: PinnedInput(address=text, etag="", size=0)
+        "jobs.inputs.pin._named", lambda _, text: PinnedInput(address=text, etag="", size=0)
     )
     keys = tuple(f"s3://{bucket}/{number}" for number in range(LARGEST_SHARD * 16 + 1))
     assert pin(store, paths, Inputs(keys=keys), None) == (len(keys), 17)

@@ -8,9 +8,9 @@ import pytest
 
 from jobs import errors
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Found
-from jobs.manifest import Inputs
-from jobs.pin import pin, pinned_inputs
+from jobs.inputs.pin import pin, pinned_inputs
+from jobs.manifest.manifest import Inputs
+from jobs.store.bucket import Found
 
 PATHS = JobPaths.of("b", "j")
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
@@ -111,7 +111,9 @@ def peak_of_pinning(count: int) -> int:
 
 
 def test_the_memory_of_pinning_does_not_grow_with_the_inputs(monkeypatch):
-    monkeypatch.setattr("jobs.pin.LARGEST_SHARD", 16)  # so that few are many: tracing is slow
+    monkeypatch.setattr(
+        "jobs.inputs.pin.LARGEST_SHARD", 16
+    )  # so that few are many: tracing is slow
     few, many = peak_of_pinning(500), peak_of_pinning(2_500)
     assert many - few < 200_000  # 2,000 inputs held would take several times that
 

@@ -8,12 +8,12 @@ import pytest
 from PIL import Image
 
 from infra.planner.measured import Measured
-from jobs import quoting
 from jobs.addresses import Address
 from jobs.errors import ManifestError
-from jobs.manifest import job_id
-from jobs.planning import on_hub, plan_for, spec_for
-from jobs.quoting import (
+from jobs.manifest.manifest import job_id
+from jobs.submit import quoting
+from jobs.submit.planning import on_hub, plan_for, spec_for
+from jobs.submit.quoting import (
     USUAL_SIZE,
     gather,
     quote_job,

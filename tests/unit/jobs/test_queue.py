@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from jobs import presence
 from jobs.addresses import Address, controllers_root
+from jobs.control import presence
 from jobs.errors import Conflict, StoreUnavailable
 from jobs.lease import Heartbeat
 from jobs.queue import all_jobs, dequeue, enqueue, queued

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from infra.planner.measured import Measured
-from jobs import quoting
 from jobs.errors import ManifestError
-from jobs.quoting import (
+from jobs.submit import quoting
+from jobs.submit.quoting import (
     CHARACTERS_A_TOKEN,
     TEMPLATE_TOKENS,
     cheaper,

@@ -3,11 +3,11 @@
 import pytest
 
 from jobs.addresses import Address, JobPaths
-from jobs.commonest import commonest
+from jobs.closing.commonest import commonest
+from jobs.closing.reconcile import read_markers
 from jobs.errors import AccessDenied, JobFailed, NotFound
+from jobs.inputs.reachable import check_reachable
 from jobs.order import PinnedInput
-from jobs.reachable import check_reachable
-from jobs.reconcile import read_markers
 from jobs.states import State
 
 PATHS = JobPaths(Address("b", "zeroshift/jobs/j/"))

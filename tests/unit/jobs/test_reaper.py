@@ -5,13 +5,13 @@ import pytest
 from infra.clusters.base import ClusterSpec, NodeInterval
 from infra.clusters.fake import HERE, FakeCluster, FakeSweeper
 from jobs.cluster_record import ClusterFile, cluster_records, fleet_name
+from jobs.clusters.estate import settle
+from jobs.clusters.fleet import Fleet
+from jobs.clusters.orphans import ELSEWHERE_S, SKEW_S
+from jobs.clusters.reaper import Reaper
+from jobs.control.suspects import Suspects
 from jobs.cost.ledger import entries
-from jobs.estate import settle
-from jobs.fleet import Fleet
-from jobs.orphans import ELSEWHERE_S, SKEW_S
-from jobs.planning import plan_for
-from jobs.reaper import Reaper
-from jobs.suspects import Suspects
+from jobs.submit.planning import plan_for
 
 LEASE_S = 60.0
 

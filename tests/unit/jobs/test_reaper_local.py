@@ -12,9 +12,9 @@ from infra.clusters import make_sweeper
 from infra.clusters.local import processes, ray_start, teardown
 from infra.clusters.local.cluster import LocalCluster
 from jobs.cluster_record import cluster_records
-from jobs.fleet import Fleet
-from jobs.planning import plan_for
-from jobs.reaper import Reaper
+from jobs.clusters.fleet import Fleet
+from jobs.clusters.reaper import Reaper
+from jobs.submit.planning import plan_for
 
 
 def hollow_head(port: int, config: Path, temp: Path) -> list[str]:

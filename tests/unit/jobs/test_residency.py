@@ -9,10 +9,10 @@ from infra.offers import local_offer
 from jobs.addresses import Address
 from jobs.errors import AccessDenied, ManifestError
 from jobs.offers import offers
-from jobs.residency import lies_in, residency_gate
-from jobs.settings_groups import LocalOffer
+from jobs.settings.groups import LocalOffer
 from jobs.states import State
-from jobs.submission import submit
+from jobs.submit.residency import lies_in, residency_gate
+from jobs.submit.submission import submit
 
 HERE = "eu-central-1"
 LOCAL = replace(local_offer(), regions=(HERE,))

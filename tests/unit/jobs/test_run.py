@@ -5,10 +5,10 @@ import math
 from decimal import Decimal
 
 from jobs.addresses import Address, clusters_root
-from jobs.close import rows_of
+from jobs.closing.results import rows_of
+from jobs.clusters.fleet import cluster_records
 from jobs.cost.ledger import entries
 from jobs.cost.meter import in_seconds, to_ms
-from jobs.fleet import cluster_records
 from jobs.queue import queued
 from jobs.states import State
 

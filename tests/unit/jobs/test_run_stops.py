@@ -6,9 +6,9 @@ from decimal import Decimal
 import pytest
 
 from jobs.addresses import Address, JobPaths, ledger_root
+from jobs.clusters.fleet import cluster_records
 from jobs.cost.ledger import entries
 from jobs.cost.verify import verify
-from jobs.fleet import cluster_records
 from jobs.order import Attempt, Marker
 from jobs.queue import queued
 from jobs.record import RecordFile
@@ -166,7 +166,7 @@ def test_a_controller_that_is_stopped_hands_its_job_back_and_the_next_one_ends_i
     put_pictures(2)
     job = submitted()
     with monkeypatch.context() as patched:
-        patched.setattr("jobs.watching.Watch.observe", interrupted)
+        patched.setattr("jobs.control.watching.Watch.observe", interrupted)
         with pytest.raises(KeyboardInterrupt):
             controller().once()
     assert (load(job).state, load(job).owner) == (State.QUEUED, "")
@@ -198,9 +198,9 @@ def test_a_bug_ends_its_job_and_not_the_controller(
 
     put_pictures(2)
     worker = controller()
-    monkeypatch.setattr("jobs.run.JobRun.close", broken)
+    monkeypatch.setattr("jobs.control.run.JobRun.close", broken)
     if twice:
-        monkeypatch.setattr("jobs.run.Publishing.publish", broken)
+        monkeypatch.setattr("jobs.control.run.Publishing.publish", broken)
     job = submitted()
     worker.once()
     monkeypatch.undo()

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from jobs.schema_lint import lint
+from jobs.schema.lint import lint
+from jobs.schema.worst_case import LONGEST, default_max_tokens, worst_case
 from jobs.tasks import PRESETS
-from jobs.worst_case import LONGEST, default_max_tokens, worst_case
 
 
 def of(**properties: dict) -> dict:
@@ -128,7 +128,7 @@ class TestCompiler:
         schema = of(**{f"x{number}": node for number, node in enumerate(nodes)})
         both = {(each.path, each.keyword) for each in lint(schema)}
         assert both == {(each.path, each.keyword) for each in lint(schema, compiler=False)}
-        monkeypatch.setattr("jobs.schema_lint._by_table", lambda schema: ())
+        monkeypatch.setattr("jobs.schema.lint._by_table", lambda schema: ())
         shown = {each.keyword for each in lint(schema) if each.kind == "ignored"}
         assert shown >= {"uniqueItems", "maxLength"}
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
-from jobs.controller import Controller
+from jobs.control.controller import Controller
 from jobs.errors import ManifestError, ZeroshiftError
-from jobs.manifest import Manifest, parse_manifest
+from jobs.manifest.manifest import Manifest, parse_manifest
 from jobs.record import Record
-from jobs.settings import Settings
-from jobs.submission import submit
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
+from jobs.submit.submission import submit
 from tests.chaos import canaries
 
 ROOT = Path(__file__).parents[3]
@@ -167,7 +167,7 @@ def test_what_comes_from_a_bucket_is_read_by_no_module_that_runs_what_it_reads()
         if (names := _imported(path) & NOT_DATA)
     }
     assert found == {each: {"pickle"} for each in OWN_PIPE}
-    assert all("jobs.bucket" not in _imported(ROOT / each) for each in OWN_PIPE)
+    assert all("jobs.store.bucket" not in _imported(ROOT / each) for each in OWN_PIPE)
 
 
 def test_nothing_is_evaluated_and_no_shell_is_asked() -> None:

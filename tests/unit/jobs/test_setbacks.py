@@ -7,15 +7,15 @@ import pytest
 
 from jobs.addresses import Address, JobPaths
 from jobs.cli.submit import _claim_and_run
-from jobs.close import rows_of
-from jobs.controller import Controller
+from jobs.closing.results import rows_of
+from jobs.clusters.fleet import cluster_records
+from jobs.control.controller import Controller
+from jobs.control.setbacks import HANDED_BACK, LONGEST_NOTICE_S, LONGEST_WAIT_S, notice_s, wait_s
 from jobs.cost.ledger import entries
 from jobs.cost.meter import in_seconds, to_ms
-from jobs.fleet import cluster_records
 from jobs.order import Attempt
 from jobs.record import RecordFile, claimed
-from jobs.setbacks import HANDED_BACK, LONGEST_NOTICE_S, LONGEST_WAIT_S, notice_s, wait_s
-from jobs.settings import load_settings
+from jobs.settings.settings import load_settings
 from jobs.states import State
 
 
@@ -26,8 +26,8 @@ def settings(make_settings):
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch):
-    monkeypatch.setattr("jobs.way_back.wait_s", lambda before: 0.0)
-    monkeypatch.setattr("jobs.run.notice_s", lambda before: 0.0)
+    monkeypatch.setattr("jobs.control.way_back.wait_s", lambda before: 0.0)
+    monkeypatch.setattr("jobs.control.run.notice_s", lambda before: 0.0)
 
 
 def keys_of(store, job) -> list[str]:
@@ -58,7 +58,9 @@ def test_a_driver_that_is_killed_is_followed_by_another_that_goes_on(
 def test_a_driver_that_dies_leaves_its_sound_cluster_to_the_next_one_at_once(
     store, bucket, controller, submitted, put_pictures, load, receipt, workshop, monkeypatch
 ):
-    monkeypatch.setattr("jobs.way_back.wait_s", lambda before: 1e6)  # would be waited for in vain
+    monkeypatch.setattr(
+        "jobs.control.way_back.wait_s", lambda before: 1e6
+    )  # would be waited for in vain
     workshop.before = lambda paths, epoch: -9 if epoch == 1 else None
     put_pictures(2)
     job = submitted()

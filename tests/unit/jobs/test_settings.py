@@ -9,8 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from jobs.errors import SettingsError
-from jobs.settings import Settings, load_settings
-from jobs.settings_template import settings_template
+from jobs.settings.settings import Settings, load_settings
+from jobs.settings.template import settings_template
 
 BUCKET = {"ZEROSHIFT_BUCKET": "b"}
 

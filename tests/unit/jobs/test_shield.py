@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from jobs.shield import SHIELDED, uninterrupted
+from jobs.clusters.shield import SHIELDED, uninterrupted
 
 
 @pytest.mark.parametrize("number", SHIELDED)

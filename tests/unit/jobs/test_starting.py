@@ -4,7 +4,7 @@ import pytest
 
 from infra.clusters.base import NodeInterval
 from infra.errors import NoCapacity, StartFailed
-from jobs.starting import Deadlines, check_start
+from jobs.clusters.starting import Deadlines, check_start
 
 DEADLINES = Deadlines(node_s=60, engine_s=600)
 

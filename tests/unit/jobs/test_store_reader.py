@@ -9,8 +9,8 @@ from infra.errors import PlanRefused
 from infra.models.find import find_spec
 from jobs.addresses import Address
 from jobs.errors import UserError
-from jobs.planning import spec_for
-from jobs.store_reader import StoreReader, reader_in
+from jobs.store.checkpoint import StoreReader, reader_in
+from jobs.submit.planning import spec_for
 
 
 @pytest.fixture

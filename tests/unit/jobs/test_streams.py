@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs import streams
 from jobs.addresses import Address
 from jobs.errors import Conflict, NotFound
-from jobs.memory_store import MemoryStore
-from jobs.streams import PIECE, LineTooLong, PartWriter, lines_of, pieces
+from jobs.store import streams
+from jobs.store.memory import MemoryStore
+from jobs.store.streams import PIECE, LineTooLong, PartWriter, lines_of, pieces
 
 pytestmark = pytest.mark.parametrize(
     "server", ["memory", "moto", pytest.param("ceph", marks=pytest.mark.ceph)], indirect=True

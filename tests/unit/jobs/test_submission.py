@@ -7,7 +7,7 @@ from jobs.errors import ManifestError, StoreUnavailable
 from jobs.queue import all_jobs, queued
 from jobs.record import RecordFile
 from jobs.states import State
-from jobs.submission import load_manifest, resolved, submit
+from jobs.submit.submission import load_manifest, resolved, submit
 
 
 @pytest.fixture

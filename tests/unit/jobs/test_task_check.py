@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from jobs.errors import ManifestError
-from jobs.manifest import Manifest, job_id, parse_manifest
-from jobs.task_check import check_task, with_schema
+from jobs.manifest.manifest import Manifest, job_id, parse_manifest
+from jobs.submit.task_check import check_task, with_schema
 
 MODEL = """
 from typing import Literal
@@ -27,7 +27,7 @@ def manifest(task: object, **more: object) -> Manifest:
 
 @pytest.fixture(autouse=True)
 def _no_compiler(monkeypatch):
-    monkeypatch.setattr("jobs.schema_lint._by_compiler", lambda schema: ())
+    monkeypatch.setattr("jobs.schema.lint._by_compiler", lambda schema: ())
 
 
 @pytest.fixture

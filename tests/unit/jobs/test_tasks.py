@@ -5,7 +5,7 @@ from typing import get_args
 import jsonschema
 import pytest
 
-from jobs.manifest_task import CustomTask, PresetName
+from jobs.manifest.task import CustomTask, PresetName
 from jobs.tasks import PRESETS, resolve_task
 
 DEFECT = {"kind": "hole", "bbox": [0, 1, 2, 16384]}

@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.order import Marker, Order, PinnedInput, Sampling
 from jobs.rows import Row, read_rows
+from jobs.store.bucket import Store
 from worker.engines.base import Engine, EngineOptions, Question
 from worker.engines.fake import FakeEngine
 from worker.families import Family

@@ -15,8 +15,8 @@ with warnings.catch_warnings(action="ignore"):  # Ray's own, while it is importe
     from ray.serve.exceptions import DeploymentUnavailableError
 
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.order import Attempt, Order, Sampling
+from jobs.store.bucket import Store
 from worker import driver, hand_back
 from worker.driver import CAREFUL_AFTER, SHARD_ATTEMPTS, Driver, report
 from worker.errors import HandedBack, NodeLeaving, ShardFailed

@@ -20,7 +20,7 @@ from demo.parts import draw_part
 from infra.models.folder import find_model
 from infra.offers import local_offer
 from infra.planner.plan import make_plan
-from jobs.manifest_output import FORMATS
+from jobs.manifest.output import FORMATS
 from jobs.order import AnswerFormat
 from jobs.tasks import PRESETS
 from worker.confidence import confidence

@@ -7,9 +7,9 @@ import pytest
 
 from jobs import errors
 from jobs.addresses import Address
-from jobs.bucket import Store
 from jobs.errors import UserError, ZeroshiftError
 from jobs.order import PinnedInput
+from jobs.store.bucket import Store
 from worker.errors import FetchError
 from worker.fetch import ATTEMPTS, fetch
 

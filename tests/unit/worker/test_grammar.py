@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jobs.manifest_output import FORMATS
+from jobs.manifest.output import FORMATS
 from jobs.order import AnswerFormat
 from jobs.tasks import PRESETS
 from worker.engines.base import Question

@@ -10,10 +10,10 @@ from infra.models.folder import find_model
 from infra.offers import find_offer
 from infra.planner.plan import make_plan
 from jobs.errors import JobFailed, UserError
-from jobs.grammar_probe import probe
-from jobs.manifest import Manifest
+from jobs.manifest.manifest import Manifest
 from jobs.offers import offers
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
+from jobs.submit.grammar_probe import probe
 from worker import preflight
 
 MODEL = "zeroshift/parts-inspector"

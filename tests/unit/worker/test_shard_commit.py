@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from jobs.addresses import Address
-from jobs.bucket import Store
 from jobs.errors import StoreUnavailable
 from jobs.order import Marker, Turn
+from jobs.store.bucket import Store
 from worker.engines.base import Answer, EngineOptions, Question
 from worker.engines.errors import EngineDead
 from worker.engines.fake import FakeEngine

@@ -15,8 +15,8 @@ with warnings.catch_warnings(action="ignore"):  # Ray's own, while it is importe
     from worker import deploy, import_check
 
 from jobs.addresses import JobPaths
-from jobs.bucket import Store
 from jobs.order import Attempt, Order, Sampling
+from jobs.store.bucket import Store
 from worker.__main__ import _connected, _work
 from worker.hand_back import HandBack
 

@@ -6,9 +6,9 @@ import pytest
 from PIL import Image
 
 from jobs.addresses import Address
-from jobs.bucket import Store
 from jobs.errors import StoreUnavailable
 from jobs.order import Marker
+from jobs.store.bucket import Store
 from jobs.thumbs import LONGEST_SIDE, pack, unpack
 
 

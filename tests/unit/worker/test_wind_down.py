@@ -4,7 +4,7 @@ import pytest
 
 from jobs.addresses import Address
 from jobs.errors import StoreUnavailable
-from jobs.memory_store import MemoryStore
+from jobs.store.memory import MemoryStore
 from worker.wind_down import LOOK_S, WindDown
 
 

@@ -13,7 +13,7 @@ from jobs.api.access.rates import Rates
 from jobs.api.app import make_app
 from jobs.cli import keys as command
 from jobs.errors import NotFound, UserError
-from jobs.settings_api import Api
+from jobs.settings.api import Api
 
 
 @pytest.fixture

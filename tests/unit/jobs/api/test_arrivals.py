@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from jobs.addresses import Address
 from jobs.api.app import make_app
 from jobs.queue import queued
-from jobs.settings_doors import Events, Rule
+from jobs.settings.doors import Events, Rule
 
 TOKEN = "token-of-sixteen-bytes"
 

@@ -14,7 +14,7 @@ from jobs.errors import AccessDenied, Conflict, StoreUnavailable
 from jobs.queue import all_jobs, queued
 from jobs.record import RecordFile
 from jobs.states import State
-from jobs.submission import load_manifest, submit
+from jobs.submit.submission import load_manifest, submit
 from tests.batch_lines import FORMAT, line
 
 

@@ -7,7 +7,7 @@ from jobs.api.batch.fetch import Fetcher, is_public
 from jobs.api.batch.work import BatchWork
 from jobs.api.body_checks import BodyError
 from jobs.api.image_parts import Remote
-from jobs.settings_api import Api
+from jobs.settings.api import Api
 from tests.batch_lines import line
 
 HOST = "images.example.com"

@@ -9,9 +9,9 @@ from jobs.addresses import Address
 from jobs.api.app import make_app
 from jobs.api.batch.upload import Upload
 from jobs.api.problem import ApiError
-from jobs.memory_store import MemoryStore
-from jobs.settings_api import Api
-from jobs.streams import PIECE, PartWriter
+from jobs.settings.api import Api
+from jobs.store.memory import MemoryStore
+from jobs.store.streams import PIECE, PartWriter
 
 FILE = 'form-data; name="file"; filename="a.jsonl"'
 PURPOSE = 'form-data; name="purpose"'

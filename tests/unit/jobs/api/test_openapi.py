@@ -9,11 +9,11 @@ from jobs.addresses import JobPaths
 from jobs.api.app import make_app
 from jobs.api.batch.file_record import File, content_of, save_file
 from jobs.api.batch.record import Batch, batch_document
-from jobs.memory_store import MemoryStore
 from jobs.record import Record, RecordFile
-from jobs.settings import Settings
-from jobs.settings_api import Api
+from jobs.settings.api import Api
+from jobs.settings.settings import Settings
 from jobs.states import State
+from jobs.store.memory import MemoryStore
 
 BUCKET = "b-openapi"
 THERE = {

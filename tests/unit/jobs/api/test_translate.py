@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jobs.api.body_checks import NEUTRAL, BodyError
 from jobs.api.image_parts import Inline, Remote, Stored
 from jobs.api.translate import MOST_PICTURES, Asked, manifest_of, translate
-from jobs.manifest import parse_manifest
+from jobs.manifest.manifest import parse_manifest
 
 SCHEMA = {"type": "object", "properties": {"b": {"type": "string"}, "a": {"type": "number"}}}
 FORMAT = {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": SCHEMA}}

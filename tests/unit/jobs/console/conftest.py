@@ -11,10 +11,10 @@ from fastapi.testclient import TestClient
 
 from jobs.api.access.keys import create_key
 from jobs.api.app import make_app
-from jobs.bucket import Store
 from jobs.console import console_router
-from jobs.settings import Settings
-from jobs.settings_api import Api
+from jobs.settings.api import Api
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
 
 HOST = "http://127.0.0.1"
 
@@ -27,7 +27,7 @@ def server(memory: Store) -> Store:
 @pytest.fixture(autouse=True)
 def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The grammar compiler takes seconds to import; tests of it are elsewhere."""
-    monkeypatch.setattr("jobs.schema_lint._by_compiler", lambda schema: ())
+    monkeypatch.setattr("jobs.schema.lint._by_compiler", lambda schema: ())
 
 
 @pytest.fixture

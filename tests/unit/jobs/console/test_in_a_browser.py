@@ -13,10 +13,10 @@ from fastapi import FastAPI
 
 from jobs.api.access.keys import create_key
 from jobs.api.serving import Server
-from jobs.bucket import Store
-from jobs.controller import Controller
+from jobs.control.controller import Controller
 from jobs.schedules.files import RunFile, ScheduleFile
 from jobs.schedules.schedule import Plan, Run, Schedule
+from jobs.store.bucket import Store
 
 pytestmark = pytest.mark.browser
 PATIENCE_MS = 30_000

@@ -6,11 +6,11 @@ import pytest
 
 from jobs.addresses import Address, JobPaths
 from jobs.console.standing import Standing
-from jobs.manifest import Manifest
+from jobs.manifest.manifest import Manifest
 from jobs.queue import all_jobs
 from jobs.record import Counts, Record, RecordFile
 from jobs.states import State
-from jobs.submission import load_manifest
+from jobs.submit.submission import load_manifest
 
 
 @pytest.fixture

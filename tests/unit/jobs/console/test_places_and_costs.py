@@ -18,7 +18,7 @@ from jobs.console.month import Month, month_of
 from jobs.console.places import Place
 from jobs.cost.entry import CLASSES, Entry, NodeTimes
 from jobs.cost.ledger import write
-from jobs.settings_budgets import Budget
+from jobs.settings.budgets import Budget
 from tests.finished_jobs import OFFER
 
 

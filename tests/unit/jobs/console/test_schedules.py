@@ -8,7 +8,7 @@ from jobs.addresses import Address, JobPaths, schedule_runs_root, schedules_root
 from jobs.queue import all_jobs
 from jobs.schedules.files import ScheduleFile, runs
 from jobs.schedules.schedule import Plan, Run, Schedule
-from jobs.submission import load_manifest
+from jobs.submit.submission import load_manifest
 from tests.unit.jobs.console.conftest import HOST
 
 NAME = "night"

@@ -6,21 +6,21 @@ from decimal import Decimal
 import pytest
 
 from jobs.addresses import Address, JobPaths
-from jobs.budget_news import BudgetNews
-from jobs.budget_watch import BudgetKeeper, Seen, shard_seconds
-from jobs.close import rows_of
-from jobs.controller import Controller
+from jobs.closing.results import rows_of
+from jobs.control.budget_news import BudgetNews
+from jobs.control.budget_watch import BudgetKeeper, Seen, shard_seconds
+from jobs.control.controller import Controller
+from jobs.control.resume import resume
 from jobs.cost.budgets import Purse, Verdict
 from jobs.cost.ledger import entries, write
 from jobs.errors import ManifestError
-from jobs.memory_store import MemoryStore
 from jobs.order import Marker
 from jobs.queue import queued
 from jobs.record import OfferSnapshot, Record
-from jobs.resume import resume
-from jobs.settings_budgets import Budget
+from jobs.settings.budgets import Budget
 from jobs.states import State
-from jobs.submission import load_manifest, submit
+from jobs.store.memory import MemoryStore
+from jobs.submit.submission import load_manifest, submit
 
 OFFER = OfferSnapshot(
     name="x",

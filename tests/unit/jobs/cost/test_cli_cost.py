@@ -19,7 +19,7 @@ from jobs.cost.report import make_report
 from jobs.queue import dequeue, queued
 from jobs.record import Counts, RecordFile
 from jobs.states import State
-from jobs.submission import submit
+from jobs.submit.submission import submit
 
 
 @pytest.fixture

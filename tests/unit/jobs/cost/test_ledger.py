@@ -11,8 +11,8 @@ from jobs.addresses import Address
 from jobs.cost.entry import Entry, NodeTimes
 from jobs.cost.ledger import entries, entries_of, write
 from jobs.errors import PermanentError
-from jobs.memory_store import MemoryStore
 from jobs.record import OfferSnapshot
+from jobs.store.memory import MemoryStore
 
 OFFER = OfferSnapshot(
     name="local",

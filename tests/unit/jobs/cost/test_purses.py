@@ -5,18 +5,18 @@ from decimal import Decimal
 import pytest
 
 from jobs.addresses import JobPaths
+from jobs.control.resume import resume
 from jobs.cost.budgets import Spending
 from jobs.cost.ledger import write
 from jobs.cost.purses import Purses
 from jobs.errors import ManifestError, UserError
-from jobs.gates import spent_gate
-from jobs.memory_store import MemoryStore
 from jobs.queue import enqueue, queued
 from jobs.record import Record, RecordFile
-from jobs.resume import resume
-from jobs.settings import Settings, load_settings
-from jobs.settings_budgets import Budget
+from jobs.settings.budgets import Budget
+from jobs.settings.settings import Settings, load_settings
 from jobs.states import State
+from jobs.store.memory import MemoryStore
+from jobs.submit.gates import spent_gate
 
 DAY_S = 86400.0
 HERE = Settings(bucket="b")

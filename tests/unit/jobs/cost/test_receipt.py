@@ -4,7 +4,6 @@ import json
 from decimal import Decimal
 
 from infra.clusters.base import NodeInterval
-from jobs.close import Totals
 from jobs.cost.account import Tenancy
 from jobs.cost.receipt import (
     Teardown,
@@ -18,6 +17,7 @@ from jobs.cost.told import Ending, Told
 from jobs.cost.verify import receipt_problems
 from jobs.order import Attempt
 from jobs.record import OfferSnapshot, Record
+from jobs.totals import Totals
 
 OFFER = OfferSnapshot(
     name="local",

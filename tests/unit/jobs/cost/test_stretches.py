@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.cost.stretches import capped, length, union, within, without
+from jobs.stretches import capped, length, union, within, without
 
 some = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=12)
 

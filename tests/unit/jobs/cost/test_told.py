@@ -7,8 +7,8 @@ import pytest
 from infra.clusters.base import NodeInterval
 from jobs.addresses import JobPaths
 from jobs.cost.told import Ending, read_told
-from jobs.memory_store import MemoryStore
 from jobs.order import Attempt, Marker, Order, Sampling, Turn
+from jobs.store.memory import MemoryStore
 
 PATHS = JobPaths.of("b", "j")
 

@@ -12,9 +12,9 @@ from jobs.cost.ledger import write
 from jobs.cost.lines import token_lines
 from jobs.cost.told import Ending, Told
 from jobs.cost.verify import problems, verify
-from jobs.memory_store import MemoryStore
 from jobs.order import Attempt
-from jobs.settings_groups import Prices
+from jobs.settings.groups import Prices
+from jobs.store.memory import MemoryStore
 from tests.cost_histories import BEGAN, offer, record
 
 NODE = NodeInterval("n", BEGAN, BEGAN + 100)

@@ -13,13 +13,13 @@ import pytest
 from moto import mock_aws
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.events.doors import Doors
 from jobs.events.queue import Message
 from jobs.queue import queued
-from jobs.settings import Settings
-from jobs.settings_doors import Events, Rule
-from jobs.submission import load_manifest
+from jobs.settings.doors import Events, Rule
+from jobs.settings.settings import Settings
+from jobs.store.bucket import Store
+from jobs.submit.submission import load_manifest
 
 
 class Clock:

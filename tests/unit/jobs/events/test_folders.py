@@ -11,7 +11,7 @@ from jobs.events.doors import Doors
 from jobs.events.memory import MemoryFile
 from jobs.events.store_clock import StoreClock
 from jobs.queue import queued
-from jobs.settings_groups import Inbox
+from jobs.settings.groups import Inbox
 
 
 def test_an_open_batch_is_left_alone(make_doors, put):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jobs.addresses import Address, JobPaths
 from jobs.events.batches import batch_id
 from jobs.events.manifests import job_name
-from jobs.submission import load_manifest
+from jobs.submit.submission import load_manifest
 
 
 def test_a_manifest_of_its_own_closes_a_batch_and_says_what_is_asked(

@@ -11,8 +11,8 @@ from jobs.addresses import Address
 from jobs.cli.commands import app
 from jobs.errors import SettingsError
 from jobs.events.rules import Hit, Miss, hit
-from jobs.settings import load_settings
-from jobs.settings_doors import Rule
+from jobs.settings.doors import Rule
+from jobs.settings.settings import load_settings
 
 RULES = (
     Rule(prefix="in/", model="m", match=("*.jpg",)),

@@ -12,7 +12,7 @@ from jobs.errors import SettingsError, StoreUnavailable
 from jobs.events.messages import ObjectEvent
 from jobs.events.webhook import Accepted, Refused, Secrets, load_secrets, receive
 from jobs.queue import queued
-from jobs.settings_doors import Events
+from jobs.settings.doors import Events
 
 TOKEN, KEY, NOW = b"token-of-sixteen-bytes", b"key-of-more-than-16-bytes", 1_796_000_000.0
 SECRETS = Secrets(TOKEN, KEY)

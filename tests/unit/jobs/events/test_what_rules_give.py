@@ -4,8 +4,8 @@ import pytest
 
 from jobs.addresses import JobPaths, inbox_root
 from jobs.errors import ManifestError
-from jobs.settings_doors import Rule
-from jobs.submission import load_manifest, submit
+from jobs.settings.doors import Rule
+from jobs.submit.submission import load_manifest, submit
 
 
 def test_the_longest_prefix_takes_a_folder_and_the_outer_rule_leaves_it_alone(

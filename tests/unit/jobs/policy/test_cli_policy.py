@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 from infra.clusters.base import NodeInterval
 from jobs.addresses import JobPaths
 from jobs.cli.policy import add_policy
-from jobs.close import Totals
 from jobs.cost.bill import bill_of
 from jobs.history import remember
 from jobs.record import OfferSnapshot, Record, RecordFile
 from jobs.states import State
+from jobs.totals import Totals
 from tests.made_entries import node_entry
 
 TRACE = "# by hand\nat_s,work_s,images\n0,10,5\n5000,10,5\n"

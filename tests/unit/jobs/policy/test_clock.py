@@ -6,7 +6,6 @@ import pytest
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import JobPaths
-from jobs.close import Totals
 from jobs.cluster_record import ClusterRecord
 from jobs.cost.bill import bill_of
 from jobs.errors import StoreUnavailable
@@ -14,6 +13,7 @@ from jobs.history import remember
 from jobs.policy.clock import IdleClock
 from jobs.record import OfferSnapshot, Record, RecordFile
 from jobs.states import State
+from jobs.totals import Totals
 from tests.made_entries import node_entry
 
 LOCAL = OfferSnapshot(

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from jobs.controller import Controller
-from jobs.manifest import job_id
+from jobs.control.controller import Controller
+from jobs.manifest.manifest import job_id
 from jobs.states import State
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from jobs.bucket import Store
 from jobs.report import write_report
+from jobs.store.bucket import Store
 from tests.finished_jobs import finished_job
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from jobs.addresses import Address
 from jobs.errors import Conflict, StoreUnavailable
-from jobs.fence import Fence
 from jobs.report import PAGE, closing
 from jobs.report.closing import report_at_close
 from jobs.report.summary import money
 from jobs.states import State
+from jobs.store.fence import Fence
 from tests.finished_jobs import finished_job
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from jobs.addresses import Address, JobPaths
-from jobs.bucket import Store
 from jobs.record import RecordFile
 from jobs.schedules.files import ScheduleFile, runs
 from jobs.schedules.schedule import Plan, Schedule
 from jobs.schedules.scheduler import Scheduler
-from jobs.settings import Settings
+from jobs.settings.settings import Settings
 from jobs.states import State
-from jobs.submission import load_manifest
+from jobs.store.bucket import Store
+from jobs.submit.submission import load_manifest
 
 MIDNIGHT = (time.time() // 86400 + 1) * 86400  # after whatever the tests write now
 

@@ -11,8 +11,8 @@ from jobs.schedules.files import RunFile, ScheduleFile
 from jobs.schedules.schedule import run_id
 from jobs.schedules.scheduler import CLAIM_S
 from jobs.schedules.watermark import Watermark
-from jobs.settings_doors import Rule
-from jobs.submission import load_manifest
+from jobs.settings.doors import Rule
+from jobs.submit.submission import load_manifest
 
 HOUR = 3600.0
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.addresses import Address
-from jobs.bucket import Found
 from jobs.schedules.watermark import Watermark, advanced, news
+from jobs.store.bucket import Found
 
 
 def found(key, at, etag="e"):

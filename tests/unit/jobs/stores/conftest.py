@@ -11,8 +11,8 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from jobs.bucket import Store, StoreOptions
-from jobs.patience import Patience
+from jobs.store.bucket import Store, StoreOptions
+from jobs.store.patience import Patience
 
 
 class StubS3:

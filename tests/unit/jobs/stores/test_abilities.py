@@ -3,12 +3,12 @@
 import pytest
 from botocore.exceptions import ConnectionClosedError
 
-from jobs.abilities import Abilities, probe, require_fit
 from jobs.addresses import Address
+from jobs.control.abilities import Abilities, probe, require_fit
+from jobs.control.presence import announce
 from jobs.errors import Conflict, UserError
-from jobs.memory_store import MemoryClient, MemoryStore
-from jobs.patience import Patience
-from jobs.presence import announce
+from jobs.store.memory import MemoryClient, MemoryStore
+from jobs.store.patience import Patience
 
 STORES = ["moto", pytest.param("ceph", marks=pytest.mark.ceph)]
 THING = Address("b", "thing")

@@ -25,7 +25,7 @@ from jobs.errors import (
     Throttled,
     UserError,
 )
-from jobs.store_errors import translate
+from jobs.store.errors import translate
 
 CODES = {
     "404": NotFound,

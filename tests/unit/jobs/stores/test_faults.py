@@ -5,7 +5,6 @@ import threading
 import pytest
 
 from jobs.addresses import Address
-from jobs.bucket import Store, StoreOptions
 from jobs.errors import (
     AccessDenied,
     Archived,
@@ -17,8 +16,9 @@ from jobs.errors import (
     UserError,
 )
 from jobs.order import PinnedInput
-from jobs.patience import LONGEST_WAIT_S, TRIES, Patience
-from jobs.store_body import PIECE, TooSlow, read_body
+from jobs.store.body import PIECE, TooSlow, read_body
+from jobs.store.bucket import Store, StoreOptions
+from jobs.store.patience import LONGEST_WAIT_S, TRIES, Patience
 from worker.errors import FetchError
 from worker.fetch import fetch
 
@@ -144,8 +144,8 @@ def test_a_body_that_breaks_off_is_read_again(stub, stubbed):
 
 
 def test_a_body_that_trickles_is_given_up_in_its_time_and_read_again(stub, stubbed, monkeypatch):
-    monkeypatch.setattr("jobs.store_body.LEAST_S", 0.05)
-    monkeypatch.setattr("jobs.store_body.SLOWEST", 10**9)
+    monkeypatch.setattr("jobs.store.body.LEAST_S", 0.05)
+    monkeypatch.setattr("jobs.store.body.SLOWEST", 10**9)
     stub.objects["thing"] = b"bytes"
     stub.answers.extend(["trickle"] * 2)
     assert stubbed().read(THING) == b"bytes"

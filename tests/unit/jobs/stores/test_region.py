@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobs.bucket import Store, StoreOptions
 from jobs.errors import NotFound
+from jobs.store.bucket import Store, StoreOptions
 
 
 def test_the_region_of_a_bucket_is_the_stores_own_word(store, bucket):
