@@ -17,6 +17,8 @@ from jobs.errors import UserError
 from jobs.hosts import is_this_machine
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
     from jobs.settings.settings import Settings
     from jobs.store.bucket import Store
 
@@ -83,9 +85,14 @@ def _opened(local: bool) -> "tuple[Settings, Store, bool]":
 def _app(store: "Store", settings: "Settings", local: bool) -> Any:
     from jobs.api.app import make_app
     from jobs.console import CONSOLE
+
+    return make_app(store, settings, is_local=local, registry_of=_registry_of, more=CONSOLE)
+
+
+def _registry_of(store: "Store", settings: "Settings") -> "CollectorRegistry":
     from jobs.metrics import registry_of
 
-    return make_app(store, settings, is_local=local, registry_of=registry_of, more=CONSOLE)
+    return registry_of(store, settings)
 
 
 def _greeting(server: Server, settings: "Settings", has_keys: bool, work: bool) -> str:
