@@ -95,7 +95,7 @@ def check_schema(schema: object) -> None:
     except SchemaError as error:
         path = ".".join(["schema", *map(str, error.absolute_path)])
         what = " ".join(f"{path}: {error.message}".split())[:LONGEST_COMPLAINT]
-        raise ValueError(f"not a JSON Schema at {what}") from error
+        raise ValueError(f"not a JSON Schema at {what}; allowed: draft 2020-12") from error
 
 
 def _kind_of_task(value: object) -> str | None:

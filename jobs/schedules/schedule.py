@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from jobs.errors import UserError
-from jobs.manifest.forms import Filled, Name, Prefix, Usd
+from jobs.manifest.forms import Filled, Labels, Name, Prefix, Usd
 from jobs.manifest.task import PresetName
 from jobs.schedules.fires import check_cron, find_zone
 from jobs.schedules.watermark import WINDOW_S, Watermark
@@ -51,7 +51,7 @@ class Plan(BaseModel):
     output: Prefix
     model: Filled
     task: PresetName = "inspection"
-    labels: dict[str, str] = {}
+    labels: Labels = {}
     max_usd: Usd | None = None
     catch_up: CatchUp = "latest"
     catch_up_limit: int = Field(default=10, ge=1, le=1000)

@@ -4,6 +4,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from jobs.manifest.forms import Url, Variable
 from jobs.settings.groups import Group, example
 from jobs.webhook_urls import is_plain
 
@@ -61,9 +62,8 @@ class Api(Group):
 class Webhook(Group):
     """Who is told that a job has ended, at least once, signed."""
 
-    url: str | None = Field(
+    url: Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Address that is told of every job. Not set: only what a manifest names.",
         json_schema_extra=example("https://hooks.example.com/zeroshift"),
     )
@@ -72,9 +72,8 @@ class Webhook(Group):
         description="Addresses that a manifest's webhook may begin with, each with a slash after "
         "its host. Empty: none, since a request to anywhere could be asked of us.",
     )
-    secret_variable: str = Field(
+    secret_variable: Variable = Field(
         default="WEBHOOK_SECRET",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
         description="Name of the environment variable with the key that messages are signed with. "
         "The key itself is never a setting.",
     )

@@ -21,6 +21,7 @@ from jobs.api.ids import checked_id, new_id
 from jobs.api.paging import After, Limit, page_of
 from jobs.api.problem import ApiError, documented
 from jobs.errors import NotFound
+from jobs.manifest.forms import form
 
 router = APIRouter(prefix="/v1", tags=["OpenAI Batch API"], responses=documented(404))
 HOUR_S = 3600
@@ -35,6 +36,10 @@ EXAMPLE: dict[str, JsonValue] = {
     "completion_window": "24h",
     "metadata": {"line": "4"},
 }
+Window = Annotated[
+    str,
+    *form(r"([1-9]|[1-9]\d|[12]\d\d|3[0-2]\d|33[0-6])h", "whole hours, 1h to 336h, as 24h"),
+]
 
 
 class NewBatch(BaseModel):
@@ -44,7 +49,7 @@ class NewBatch(BaseModel):
 
     input_file_id: str = Field(max_length=100)
     endpoint: Literal["/v1/chat/completions"]
-    completion_window: str = Field(pattern=r"^([1-9]|[1-9]\d|[12]\d\d|3[0-2]\d|33[0-6])h$")
+    completion_window: Window
     metadata: Annotated[dict[Label, Text], Field(max_length=16)] | None = None
 
 
