@@ -131,7 +131,8 @@ def _check_file(here: Context, file_id: str) -> None:
     try:
         file = load_file(here.store, here.bucket, file_id)
     except NotFound as error:
-        raise ApiError(400, f"input_file_id: {error}", "input_file_id", "invalid_value") from error
+        message = f"input_file_id: {error}; allowed: the id of an uploaded file"
+        raise ApiError(400, message, "input_file_id", "invalid_value") from error
     if file.purpose != "batch":
         message = f"{file_id} has the purpose {file.purpose}; allowed: batch."
         raise ApiError(400, message, "input_file_id", "invalid_value")
