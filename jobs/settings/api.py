@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from jobs.manifest.forms import Url, Variable
 from jobs.settings.groups import Group, example
-from jobs.webhook_urls import is_plain
+from jobs.webhook_urls import check_url
 
 MIB = 1024 * 1024
 
@@ -84,7 +84,21 @@ class Webhook(Group):
             scheme, slashes, rest = prefix.partition("://")
             if scheme not in ("https", "http") or not slashes or "/" not in rest.lstrip("/"):
                 raise ValueError(f"found allowed {prefix!r}; allowed: https://HOST/ with a slash")
+            check_url(prefix)
         return self
 
+    def check(self, url: str) -> None:
+        """`ValueError` with what is allowed, when `url` may not be told of a job."""
+        if url == self.url:
+            return
+        check_url(url)
+        if not url.startswith(self.allowed):
+            allowed = ", ".join(self.allowed) or "none; see the setting webhook.allowed"
+            raise ValueError(f"found {url!r}; allowed: what begins with {allowed}")
+
     def allows(self, url: str) -> bool:
-        return url == self.url or (url.startswith(self.allowed) and is_plain(url))
+        try:
+            self.check(url)
+        except ValueError:
+            return False
+        return True
