@@ -20,7 +20,7 @@ from jobs.api.context import Context, Here
 from jobs.api.ids import checked_id, new_id
 from jobs.api.paging import After, Limit, page_of
 from jobs.api.problem import ApiError, documented
-from jobs.errors import NotFound
+from jobs.errors import NotFound, Unreadable
 from jobs.manifest.forms import form
 
 router = APIRouter(prefix="/v1", tags=["OpenAI Batch API"], responses=documented(404))
@@ -142,7 +142,14 @@ def _check_file(here: Context, file_id: str) -> None:
 def list_batches(here: Here, key: MayRead, after: After = None, limit: Limit = 20) -> BatchList:
     """The batches, the newest first."""
     ids = batch_ids(here.store, here.bucket)
-    page = page_of(ids, after, limit, lambda each: shown(_load(here, each)))
+
+    def look(batch_id: str) -> BatchObject | None:
+        try:
+            return shown(_load(here, batch_id))
+        except Unreadable:  # another version's to show
+            return None
+
+    page = page_of(ids, after, limit, look)
     return BatchList(
         data=page.data, has_more=page.has_more, first_id=page.first_id, last_id=page.last_id
     )
