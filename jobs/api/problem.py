@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from jobs.errors import Conflict, NotFound, TemporaryError, UserError, ZeroshiftError
+from jobs.errors import Conflict, NotFound, TemporaryError, Unreadable, UserError, ZeroshiftError
 from jobs.problems import problems_in, shown_path
 
 log = logging.getLogger("zeroshift")
@@ -113,7 +113,7 @@ async def _of_ours(request: Request, error: Exception) -> JSONResponse:
         return problem(404, str(error))
     if isinstance(error, UserError):
         return problem(400, str(error), code="invalid_value")
-    if isinstance(error, Conflict):
+    if isinstance(error, Conflict | Unreadable):
         return problem(409, str(error))
     log.error("%s %s: %s", request.method, request.url.path, error)
     if isinstance(error, TemporaryError):
