@@ -14,10 +14,11 @@ from typing import Literal
 from infra.catalogue.billing import HOUR_S
 from infra.clusters.base import NodeInterval
 from jobs.addresses import ROOT, Address, clusters_root
-from jobs.errors import Conflict, NotFound
+from jobs.errors import Conflict, NotFound, Unreadable
 from jobs.noun import Noun
 from jobs.record import OfferSnapshot
 from jobs.store.bucket import Store
+from jobs.versions import read_noun
 
 ATTEMPTS = 5
 
@@ -74,30 +75,19 @@ class ClusterFile:
 
     @classmethod
     def create(cls, store: Store, bucket: str, record: ClusterRecord) -> "ClusterFile":
-        address, body = _address(bucket, record.cluster_id), _bytes(record)
-        try:
-            etag = store.create(address, body)
-        except Conflict:
-            there, etag = store.read_tagged(address)
-            if there != body:  # else it is ours: the answer to an earlier try was lost
-                raise
+        etag = store.swap(_address(bucket, record.cluster_id), _bytes(record))
         return cls(store, bucket, record, etag)
 
     @classmethod
     def load(cls, store: Store, bucket: str, cluster_id: str) -> "ClusterFile":
         body, etag = store.read_tagged(_address(bucket, cluster_id))
-        return cls(store, bucket, ClusterRecord.model_validate_json(body), etag)
+        return cls(store, bucket, read_noun(ClusterRecord, body, f"cluster {cluster_id}"), etag)
 
     def change(self, **changes: object) -> None:
         """Write the record with `changes`; `Conflict` when somebody else has written it since."""
         record = self.record.model_copy(update=changes)
-        address, body = _address(self._bucket, record.cluster_id), _bytes(record)
-        try:
-            etag = self._store.replace(address, body, self._etag)
-        except Conflict:
-            there, etag = self._store.read_tagged(address)
-            if there != body:  # else it is ours: the answer to an earlier try was lost
-                raise
+        address = _address(self._bucket, record.cluster_id)
+        etag = self._store.swap(address, _bytes(record), self._etag)
         self.record, self._etag = record, etag
 
     def insist(self, **changes: object) -> bool:
@@ -122,19 +112,29 @@ class ClusterFile:
 
 
 def cluster_files(
-    store: Store, bucket: str, but: Collection[str] = frozenset()
+    store: Store, bucket: str, unreadable: set[str], but: Collection[str] = frozenset()
 ) -> Iterator[ClusterFile]:
-    """Every cluster's file, except of those named in `but`."""
+    """Every cluster's file, except of those named in `but`.
+
+    unreadable   gets the ids of those that another version has written
+    """
     for each in store.list(clusters_root(bucket)):
         cluster_id = each.address.name.removesuffix(".json")
         if cluster_id not in but:
-            with suppress(NotFound):
+            try:
                 yield ClusterFile.load(store, bucket, cluster_id)
+            except NotFound:
+                continue
+            except Unreadable:
+                unreadable.add(cluster_id)
 
 
-def cluster_records(store: Store, bucket: str) -> list[ClusterRecord]:
-    """Every cluster there ever was, the newest first."""
-    found = [file.record for file in cluster_files(store, bucket)]
+def cluster_records(
+    store: Store, bucket: str, unreadable: set[str] | None = None
+) -> list[ClusterRecord]:
+    """Every cluster there ever was, the newest first; `unreadable` as in `cluster_files`."""
+    unreadable = set() if unreadable is None else unreadable
+    found = [file.record for file in cluster_files(store, bucket, unreadable)]
     return sorted(found, key=lambda record: -record.created_at)
 
 

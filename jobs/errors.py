@@ -15,6 +15,7 @@ ZeroshiftError
     │   └── CredentialsExpired   fresh ones may do
     ├── Archived             the object must be restored before it can be read
     ├── NotSupported         the store does not know the request
+    ├── Unreadable           a record that another version has written, or nobody of ours
     ├── IllegalMove          a job can't go from this state to that one
     ├── JobFailed            the job ended without results
     └── RowsMissing          inputs and rows do not match: the job must not be called done
@@ -81,6 +82,10 @@ class Archived(PermanentError):
 
 class NotSupported(PermanentError):
     """The store does not know the request."""
+
+
+class Unreadable(PermanentError):
+    """A record that this version can't read: it is left as it is."""
 
 
 class IllegalMove(PermanentError):

@@ -1,28 +1,24 @@
 """From pydantic's report to one clear line: the field, what was found, what is allowed.
 
-Shared by the manifest and the settings, so that both speak alike.
+Shared by the manifest, the settings and the API's bodies, so that all speak alike;
+`jobs.wording` has the words.
 """
 
 import difflib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from jobs.wording import Choices, choices_of, either, own_words, shown
+
 Where = tuple[str | int, ...]
+Item = Mapping[str, Any]  # one error as pydantic reports it
 SHOWN = 3
-LONGEST_FOUND = 60
-# Our words where pydantic's name a Python type that the writer of JSON or TOML has not heard of.
-ALLOWED = {
-    "model_type": "an object",
-    "dict_type": "an object",
-    "tuple_type": "a list",
-    "decimal_type": "a number",
-    "decimal_parsing": "a number",
-}
+NAME_OF_KEY = "[key]"  # pydantic's mark of an error in a key, rather than in what lies under it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,12 @@ class Problem:
 
 def problems_of(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
     """Every problem in `error`, which validating `model` has raised."""
-    found = [_problem(dict(item), model) for item in error.errors(include_url=False)]
+    return problems_in([dict(item) for item in error.errors(include_url=False)], model)
+
+
+def problems_in(items: Iterable[Item], model: type[BaseModel] | None) -> list[Problem]:
+    """The same of errors as pydantic reports them; without a model each place is taken as it is."""
+    found = [_problem(where, alike, model) for where, alike in _by_place(items, model).items()]
     # A misspelt key is one mistake, not a missing key and an unknown one.
     misspelt = {(*p.where[:-1], p.suggestion) for p in found if p.suggestion}
     return [p for p in found if not (p.missing and p.where in misspelt)]
@@ -67,45 +68,71 @@ def shown_path(where: Where) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            name = part if re.fullmatch(r"[\w\[\]-]+", part, re.ASCII) else json.dumps(part)
+            name = part if re.fullmatch(r"[\w-]+", part, re.ASCII) else json.dumps(part)
             text += f".{name}" if text else name
     return text
 
 
-def _problem(item: dict[str, Any], model: type[BaseModel]) -> Problem:
-    # Parts in angle brackets are the tags of a union, not keys of the document.
-    where = tuple(part for part in item["loc"] if not re.fullmatch(r"<[a-z]+>", str(part)))
-    if item["type"] == "extra_forbidden":
+def _by_place(items: Iterable[Item], model: type[BaseModel] | None) -> dict[Where, list[Item]]:
+    """Errors by the place that they are about: a union reports one for each of its members."""
+    found: dict[Where, list[Item]] = {}
+    of_unions: set[Where] = set()
+    for item in items:
+        where = _place(item, model)
+        found.setdefault(where, []).append(item)
+        if len(where) < len(item["loc"]):
+            of_unions.add(where)
+    # Where one member got further in, its own complaint says more than that of the others.
+    vague = {at for at in of_unions if any(at == o[: len(at)] and at != o for o in of_unions)}
+    return {where: alike for where, alike in found.items() if where not in vague}
+
+
+def _place(item: Item, model: type[BaseModel] | None) -> Where:
+    """Where in the document it is, without what pydantic calls the members of a union."""
+    parts, annotation = [], model
+    for number, part in enumerate(item["loc"]):
+        last = number == len(item["loc"]) - 1
+        under: Any = None
+        if isinstance(part, str) and model is not None:
+            under = _under(annotation, part)
+            is_key = under is not None or _is_table(annotation) or part == NAME_OF_KEY
+            own = last and item["type"] == "extra_forbidden"
+            if not own and (not is_key or re.fullmatch(r"<[a-z]+>", part)):
+                continue
+        annotation = annotation if isinstance(part, int) else under
+        parts.append(part)
+    return tuple(parts)
+
+
+def _problem(where: Where, alike: Sequence[Item], model: type[BaseModel] | None) -> Problem:
+    first = alike[0]
+    if first["type"] == "extra_forbidden":
         text, near = unknown_key(str(where[-1]), _keys_at(model, where[:-1]))
         return Problem(where, text, near)
-    if item["type"] == "missing":
+    if first["type"] == "missing":
         return Problem(where, "missing; it is required", missing=True)
-    return Problem(where, _wrong_value(item))
+    if first["type"] in ("value_error", "json_invalid"):
+        return Problem(where, own_words(first["msg"]))
+    found = shown(first["input"])
+    if where[-1:] == (NAME_OF_KEY,):
+        where, found = where[:-2], f"key {json.dumps(where[-2])}"
+    choices: list[Choices] = [choices_of(item) for item in alike]
+    return Problem(where, f"found {found}; allowed: {either(choices)}")
 
 
-def _wrong_value(item: dict[str, Any]) -> str:
-    message = " ".join(str(item["msg"]).split())
-    if item["type"] in ("value_error", "json_invalid"):
-        return message.removeprefix("Value error, ")
-    allowed = ALLOWED.get(item["type"]) or re.sub(
-        r"^.*? should (be |have )?|, unable to parse.*| after validation.*", "", message
-    )
-    return f"found {_shown(item['input'])}; allowed: {allowed}"
-
-
-def _shown(value: object) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= LONGEST_FOUND else f"{text[:LONGEST_FOUND]}…"
-
-
-def _keys_at(model: type[BaseModel], where: Where) -> list[str]:
+def _keys_at(model: type[BaseModel] | None, where: Where) -> list[str]:
     """The known keys of the object at `where`, in the model's order."""
     annotation: Any = model
     for part in where:
         if isinstance(part, str):
-            fields = [f for m in _models_in(annotation) for f in _fields(m).items()]
-            annotation = next((kind for name, kind in fields if name == part), None)
+            annotation = _under(annotation, part)
     return list(dict.fromkeys(name for found in _models_in(annotation) for name in _fields(found)))
+
+
+def _under(annotation: Any, key: str) -> Any:
+    """What stands under a key of a model; None when it knows no such key."""
+    fields = (field for model in _models_in(annotation) for field in _fields(model).items())
+    return next((kind for name, kind in fields if name == key), None)
 
 
 def _fields(model: type[BaseModel]) -> dict[str, Any]:
@@ -118,3 +145,8 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for inner in get_args(annotation):
         yield from _models_in(inner)
+
+
+def _is_table(annotation: Any) -> bool:
+    """Whether it is an object whose keys are the writer's own."""
+    return get_origin(annotation) is dict or any(_is_table(each) for each in get_args(annotation))

@@ -23,6 +23,7 @@ from jobs.money import Plain
 from jobs.noun import Noun
 from jobs.states import State, check_move
 from jobs.store.bucket import Store
+from jobs.versions import read_noun
 
 ATTEMPTS = 20
 WRITES_KEPT = 8  # more than come between a write and its writer's next look
@@ -133,14 +134,14 @@ class RecordFile:
 
     def create(self, record: Record) -> bool:
         """Write the first record; False when there is one already, of another time or content."""
-        body = _bytes(record)
         try:
-            self._store.create(self._paths.record, body)
+            self._store.swap(self._paths.record, _bytes(record))
         except Conflict:
-            return self._store.read(self._paths.record) == body  # our own, its answer lost
+            return False
         return True
 
     def load(self) -> Record:
+        """`NotFound` without one, `Unreadable` when another version has written it."""
         return self._load()[0]
 
     def change(self, change: Callable[[Record], Record], epoch: int | None = None) -> Record:
@@ -171,7 +172,7 @@ class RecordFile:
 
     def _load(self) -> tuple[Record, str]:
         body, etag = self._store.read_tagged(self._paths.record)
-        return Record.model_validate_json(body), etag
+        return read_noun(Record, body, f"job {self._paths.job_id}"), etag
 
 
 def _bytes(record: Record) -> bytes:

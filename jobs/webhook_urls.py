@@ -32,13 +32,10 @@ def check_url(url: str) -> str:
 
     https, or http to this machine; never a link-local address, where clouds keep credentials.
     """
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host = None
-    if not host or parts.username or parts.password or any(mark in url for mark in " \t\r\n"):
-        raise ValueError(f"found {url!r}; allowed: https://HOST/PATH without a user")
+    if not is_plain(url):
+        raise ValueError(f"found {url!r}; allowed: https://HOST/PATH, plain: no user, no ..")
+    parts = urlsplit(url)
+    host = parts.hostname or ""
     if parts.scheme != "https" and not (parts.scheme == "http" and is_this_machine(host)):
         raise ValueError(f"found {url!r}; allowed: https, or http to 127.0.0.1, ::1 or localhost")
     if _is_link_local(host):

@@ -15,6 +15,7 @@ from jobs.addresses import Address
 from jobs.errors import Conflict, StoreUnavailable
 from jobs.record import ATTEMPTS, LONGEST_WAIT_S
 from jobs.store.bucket import Store
+from jobs.versions import read_noun
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -33,15 +34,10 @@ class Document(Generic[T]):
 
     def create(self, document: T) -> None:
         """Write the first version; `Conflict` when there is another one."""
-        body = _bytes(document)
-        try:
-            self._store.create(self._address, body)
-        except Conflict:
-            if self._store.read(self._address) != body:  # else our own, its answer lost
-                raise
+        self._store.swap(self._address, _bytes(document))
 
     def load(self) -> T:
-        """`NotFound` when there is none."""
+        """`NotFound` when there is none, `Unreadable` when another version has written it."""
         return self._load()[0]
 
     def change(self, change: Callable[[T], T]) -> T:
@@ -60,7 +56,7 @@ class Document(Generic[T]):
 
     def _load(self) -> tuple[T, str]:
         body, etag = self._store.read_tagged(self._address)
-        return self._kind.model_validate_json(body), etag
+        return read_noun(self._kind, body, self._address), etag
 
 
 def _bytes(document: BaseModel) -> bytes:

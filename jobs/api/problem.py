@@ -9,8 +9,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from jobs.errors import Conflict, NotFound, TemporaryError, UserError, ZeroshiftError
-from jobs.problems import shown_path
+from jobs.errors import Conflict, NotFound, TemporaryError, Unreadable, UserError, ZeroshiftError
+from jobs.problems import problems_in, shown_path
 
 log = logging.getLogger("zeroshift")
 RETRY_AFTER_S = "5"
@@ -91,11 +91,23 @@ async def _of_http(request: Request, error: Exception) -> JSONResponse:
 
 async def _of_validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = tuple(part for part in first["loc"] if part not in ("body", "query", "path", "header"))
-    place = shown_path(where)
-    said = " ".join(str(first["msg"]).split())
-    return problem(400, f"{place}: {said}" if place else said, place or None, "invalid_value")
+    first = problems_in([_within(item) for item in error.errors()], _body_of(request))[0]
+    return problem(400, str(first), shown_path(first.where) or None, "invalid_value")
+
+
+def _within(item: dict[str, Any]) -> dict[str, Any]:
+    """An error without the part of the request that FastAPI puts before its place."""
+    if item["type"] == "json_invalid":
+        said = str(item.get("ctx", {}).get("error", "")).lower()
+        return {**item, "loc": (), "msg": f"the body is not JSON: {said}; allowed: a JSON object"}
+    return {**item, "loc": tuple(item["loc"][1:])}
+
+
+def _body_of(request: Request) -> type[BaseModel] | None:
+    """What the request's body is read into, where it is an object of known keys."""
+    field = getattr(request.scope.get("route"), "body_field", None)
+    kind = field.field_info.annotation if field is not None else None
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
 async def _of_ours(request: Request, error: Exception) -> JSONResponse:
@@ -103,7 +115,7 @@ async def _of_ours(request: Request, error: Exception) -> JSONResponse:
         return problem(404, str(error))
     if isinstance(error, UserError):
         return problem(400, str(error), code="invalid_value")
-    if isinstance(error, Conflict):
+    if isinstance(error, Conflict | Unreadable):
         return problem(409, str(error))
     log.error("%s %s: %s", request.method, request.url.path, error)
     if isinstance(error, TemporaryError):

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from jobs.addresses import JobPaths
-from jobs.errors import NotFound
+from jobs.errors import NotFound, Unreadable
 from jobs.queue import all_jobs
 from jobs.record import Record, RecordFile
 from jobs.states import State
 from jobs.store.bucket import Store
+from jobs.versions import PassedOver
 
 READERS = 16
 MOST_KEPT = 20_000  # ended records, of some 2 KB
@@ -37,6 +38,7 @@ class Shelf:
         self._store, self._bucket, self._poll_s, self._clock = store, bucket, poll_s, clock
         self._ended: OrderedDict[str, Record] = OrderedDict()
         self._watched: OrderedDict[str, tuple[float, Record]] = OrderedDict()
+        self._passed_over = PassedOver()
         self._lock = threading.Lock()
         self._reading = threading.Lock()
 
@@ -78,6 +80,9 @@ class Shelf:
             return self.load(job_id)
         except NotFound:
             return None  # its record is on its way
+        except Unreadable as error:
+            self._passed_over.tell(job_id, error)
+            return None
 
     def _keep(self, found: list[Record]) -> None:
         settled = self._clock() - SETTLED_S

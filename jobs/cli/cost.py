@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from jobs.addresses import Address
 from jobs.cli import cost_checks, cost_export
-from jobs.cli.console import errors_as_lines, load_record, open_store, out, print_json
+from jobs.cli.console import err, errors_as_lines, load_record, open_store, out, print_json
 from jobs.cli.cost_table import print_classes, print_csv, print_otherwise, print_report
 from jobs.cli.default_command import DefaultCommand
 from jobs.cli.policy import add_policy
@@ -28,6 +29,7 @@ from jobs.history import usual_tokens
 from jobs.record import Record
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
+from jobs.versions import NEWER
 
 DAY_S = 86400.0
 SETTLED_S = 2 * DAY_S  # after a job's end, by which its last node time is in the ledger
@@ -81,8 +83,15 @@ class Asked:
 def _show_all(store: Store, settings: Settings, asked: Asked) -> None:
     now, by = asked.now, asked.by or "job"
     begin = parse_since(SPAN, now) if asked.begin is None else asked.begin
-    found = entries(store, settings.bucket, day_of(begin), day_of(now))
+    unreadable: list[Address] = []
+    found = entries(store, settings.bucket, day_of(begin), day_of(now), unreadable)
     report = make_report((each for each in found if each.until >= begin), by)
+    if unreadable:
+        err.print(
+            f"warning: {len(unreadable)} entries of the ledger could not be read, and are in no "
+            f"sum: {NEWER}, or damaged; the first is {unreadable[0]}",
+            markup=False,
+        )
     if asked.as_csv:
         print_csv(report, by)
         return

@@ -27,16 +27,18 @@ from jobs.clusters.fleet import cluster_records
 from jobs.control.cancelling import request_cancel
 from jobs.control.controller import Controller
 from jobs.cost.receipt import receipt_of
-from jobs.errors import UserError
+from jobs.errors import Unreadable, UserError
 from jobs.lease import Rounds
 from jobs.manifest.manifest import manifest_schema
 from jobs.policy.expected import expected_window_s
 from jobs.queue import all_jobs
+from jobs.record import Record
 from jobs.settings.settings import Settings
 from jobs.settings.sources import FILE
 from jobs.settings.template import settings_template
 from jobs.store.bucket import Store
 from jobs.telling.outbox import make_outbox
+from jobs.versions import NEWER
 
 app = typer.Typer()
 METRICS_EVERY_S = 30.0
@@ -97,12 +99,24 @@ def status(
             else:
                 print_summary(out, record, receipt_of(store, record), expected_window_s(settings))
             return
-        records = [load_record(store, settings, each) for each in all_jobs(store, settings.bucket)]
-        records.sort(key=lambda record: -record.created_at)
+        records, unreadable = _all_records(store, settings)
         if as_json:
             print_json([record.model_dump(mode="json") for record in records])
         else:
-            print_jobs(out, records)
+            print_jobs(out, records, unreadable)
+        for each in unreadable.values() if as_json else ():
+            err.print(f"warning: {each}", markup=False)
+
+
+def _all_records(store: Store, settings: Settings) -> tuple[list[Record], dict[str, Unreadable]]:
+    """The newest first, and why others can't be read, by job."""
+    records, unreadable = [], {}
+    for job_id in all_jobs(store, settings.bucket):
+        try:
+            records.append(load_record(store, settings, job_id))
+        except Unreadable as error:
+            unreadable[job_id] = error
+    return sorted(records, key=lambda record: -record.created_at), unreadable
 
 
 @app.command()
@@ -136,7 +150,10 @@ def clusters(as_json: AsJson = False) -> None:
     """Clusters with their leases, nodes and cost."""
     with errors_as_lines():
         settings, store = open_store()
-        found = cluster_records(store, settings.bucket)
+        unreadable: set[str] = set()
+        found = cluster_records(store, settings.bucket, unreadable)
+        for each in sorted(unreadable):
+            err.print(f"cluster {each}: {NEWER}, left alone", markup=False)
         if as_json:
             print_json([record.model_dump(mode="json") for record in found])
         else:

@@ -11,16 +11,18 @@ import typer
 from pydantic import ValidationError
 
 from jobs.cli.columns import print_columns, yes_or_no
-from jobs.cli.console import errors_as_lines, open_store, out, print_json
+from jobs.cli.console import err, errors_as_lines, open_store, out, print_json
 from jobs.errors import UserError
 from jobs.problems import one_line, problems_of
 from jobs.schedules.due import upcoming
 from jobs.schedules.files import ScheduleFile, runs, schedules
 from jobs.schedules.fires import find_zone, said
+from jobs.schedules.requests import refuse_jobs, refuse_rules
 from jobs.schedules.schedule import CatchUp, Overlap, Plan, Schedule
 from jobs.schedules.scheduler import Scheduler
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
+from jobs.versions import NEWER
 
 app = typer.Typer()
 schedule = typer.Typer(
@@ -66,9 +68,8 @@ def add(
         plan = _plan(given)
         now = time.time()
         added = Schedule(plan=plan, created_at=now, cursor=now)
-        scheduler = _scheduler(store, settings)
-        scheduler.refuse_rules(added)
-        scheduler.refuse_jobs(added)
+        refuse_rules(settings, added)
+        refuse_jobs(settings, added)
         ScheduleFile(store, settings.bucket, name).create(added)
         out.print(f"added {name}; next: {_moment(plan, now)}")
 
@@ -78,7 +79,10 @@ def list_(as_json: AsJson = False) -> None:
     """All schedules, with their next time."""
     with errors_as_lines():
         settings, store = open_store()
-        found = list(schedules(store, settings.bucket))
+        unreadable: set[str] = set()
+        found = list(schedules(store, settings.bucket, unreadable))
+        for each in sorted(unreadable):
+            err.print(f"schedule {each}: {NEWER}, left alone", markup=False)
         if as_json:
             print_json([_public(each) for each in found])
         elif not found:
@@ -124,8 +128,10 @@ def next_(
     """When a schedule will fire, in its own time zone and in UTC."""
     with errors_as_lines():
         settings, store = open_store()
-        plan = ScheduleFile(store, settings.bucket, name).load().plan
-        moments = list(islice(upcoming(plan, time.time()), count))
+        found = ScheduleFile(store, settings.bucket, name).load()
+        plan = found.plan
+        # Up to its cursor all is decided, even where a clock that was wrong has set it ahead.
+        moments = list(islice(upcoming(plan, max(time.time(), found.cursor)), count))
         zone = find_zone(plan.zone)
         if as_json:
             print_json(
@@ -205,13 +211,13 @@ def _moment(plan: Plan, now: float) -> str:
 
 
 def _row(found: Schedule) -> tuple[str, ...]:
-    plan, moment = found.plan, _next(found.plan, time.time())
+    plan, moment = found.plan, _next(found.plan, max(time.time(), found.cursor))
     when = "never" if moment is None or found.paused else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
     paused, missed = yes_or_no(found.paused), str(found.missed)
     return (plan.name, plan.cron, plan.zone, when, paused, missed, found.last_job or "-")
 
 
 def _public(found: Schedule) -> dict[str, Any]:
-    moment = _next(found.plan, time.time())
+    moment = _next(found.plan, max(time.time(), found.cursor))
     shown = found.model_dump(mode="json", exclude={"watermark", "writes"})
     return {**shown, "next": moment.isoformat() if moment and not found.paused else None}

@@ -116,7 +116,7 @@ def _work(server: Server, store: "Store", settings: "Settings", work: bool) -> N
     from jobs.lease import Rounds
 
     stop = threading.Event()
-    batches = BatchWork(store, settings, stop=stop)
+    batches = BatchWork(store, settings, stop=stop, patience_s=settings.poll_s)
     with Rounds(batches.round, settings.poll_s, "batches"):
         try:
             if work:
@@ -125,6 +125,7 @@ def _work(server: Server, store: "Store", settings: "Settings", work: bool) -> N
                 server.wait()
         finally:
             stop.set()
+            batches.close()
 
 
 def _watch(store: "Store", settings: "Settings") -> None:

@@ -78,7 +78,7 @@ def _read(source: str) -> Manifest:
 
 
 def _show_plan(store: Store, settings: Settings, manifest: Manifest, as_json: bool) -> None:
-    warnings = check(store, manifest)
+    warnings = check(store, settings, manifest)
     facts = gather(store, settings, manifest)
     shown = quote_to_json(quote_job(facts, settings, manifest), manifest)
     gates = pass_gates(store, settings, manifest, facts)

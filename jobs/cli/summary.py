@@ -11,6 +11,7 @@ from rich.table import Table
 from jobs.cli.progress import cost_so_far, money, rate
 from jobs.clusters.fleet import ClusterRecord
 from jobs.record import Record
+from jobs.versions import NEWER
 
 
 def print_summary(
@@ -70,7 +71,8 @@ def print_bill(console: Console, receipt: dict[str, Any]) -> None:
         console.print(f"cluster {teardown['cluster_id']} gone at {gone}; {teardown['checked']}")
 
 
-def print_jobs(console: Console, records: Iterable[Record]) -> None:
+def print_jobs(console: Console, records: Iterable[Record], unreadable: Iterable[str] = ()) -> None:
+    """A line for each job; `unreadable` are jobs whose records another version has written."""
     table = Table(box=None, pad_edge=False)
     for name in ("job", "state", "images", "errors", "cost", "submitted"):
         table.add_column(name, justify="right" if name in ("images", "errors", "cost") else "left")
@@ -84,6 +86,8 @@ def print_jobs(console: Console, records: Iterable[Record]) -> None:
             "-" if record.cost_usd is None else money(record.cost_usd),
             _when(record.created_at),
         )
+    for job_id in unreadable:
+        table.add_row(job_id, NEWER)
     console.print(table if table.row_count else "no jobs")
 
 

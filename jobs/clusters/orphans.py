@@ -53,14 +53,16 @@ class Search:
         # First what runs, then the records: a cluster that is raised meanwhile has its record.
         running = self._running(fleet)
         unread = self._ended - running.keys()
-        read = cluster_files(self._store, self._bucket, but=unread)
+        unreadable: set[str] = set()  # somebody else's to hold and to end
+        read = cluster_files(self._store, self._bucket, unreadable, but=unread)
         files = {file.record.cluster_id: file for file in read}
         self._ended |= {each for each, file in files.items() if file.record.gone_at is not None}
         dead = [o for file in files.values() if (o := self._dead(file, running))]
         suspects = {
             cluster: provider
             for cluster, (provider, _) in running.items()
-            if cluster not in files or files[cluster].record.gone_at is not None
+            if cluster not in unreadable
+            and (cluster not in files or files[cluster].record.gone_at is not None)
         }
         if suspects:  # again: what was going down in order is gone by now
             running = self._running(fleet)

@@ -25,7 +25,7 @@ from jobs.control.budget_watch import BudgetKeeper
 from jobs.control.held_job import HeldJob
 from jobs.control.run import JobRun
 from jobs.control.suspects import Suspects
-from jobs.errors import Conflict, NotFound, TemporaryError, ZeroshiftError
+from jobs.errors import Conflict, NotFound, TemporaryError, Unreadable, ZeroshiftError
 from jobs.events.doors import Doors
 from jobs.lease import LEASE_S, TOLERATED, Heartbeat, Rounds
 from jobs.policy.batching import held
@@ -36,6 +36,7 @@ from jobs.settings.settings import Settings
 from jobs.states import State
 from jobs.store.bucket import Store
 from jobs.telling.outbox import Outbox
+from jobs.versions import PassedOver
 
 log = logging.getLogger("zeroshift")
 REAP_EVERY_S = 60.0  # or a lease, if that is less; `jobs.clusters.orphans` says what a round costs
@@ -66,6 +67,7 @@ class Controller:
         self._reaper = Reaper(store, settings.bucket, self.name, sweeper, clock, self._lease_s)
         self._suspects = Suspects(self._reaper)
         self._outbox = outbox
+        self._passed_over = PassedOver()
 
     def watch(self, stop: threading.Event) -> None:
         """Work until `stop` is set; then the cluster goes down and the presence ends.
@@ -148,6 +150,9 @@ class Controller:
             return RecordFile(self._store, JobPaths.of(self._settings.bucket, job_id)).load()
         except NotFound:
             return None
+        except Unreadable as error:
+            self._passed_over.tell(job_id, error)
+            return None
 
     def _wait_at_doors(self) -> None:
         """Beside the job that runs: what arrives and what is due is written down at once."""
@@ -188,7 +193,7 @@ class Controller:
         with Heartbeat(renew, self._lease_s):
             try:
                 ended = run.run()
-            except Conflict as error:
+            except (Conflict, Unreadable) as error:
                 log.warning("%s", error)
                 return None
         log.info("%s: %s %s", record.job_id, ended.state, ended.reason)
@@ -202,6 +207,9 @@ class Controller:
         except NotFound:
             return None  # queued a moment ago, its record is on its way
         except Conflict:
+            return None
+        except Unreadable as error:
+            self._passed_over.tell(paths.job_id, error)
             return None
         if record.state.ended:
             dequeue(self._store, self._settings.bucket, record.job_id)

@@ -5,7 +5,7 @@ which cluster to look at, long before the reaper's next round. Only that one rec
 """
 
 from jobs.clusters.reaper import Reaped, Reaper
-from jobs.errors import NotFound
+from jobs.errors import NotFound, Unreadable
 from jobs.record import Record
 
 
@@ -27,7 +27,7 @@ class Suspects:
         for cluster_id in list(self._ids):
             try:
                 found = self._reaper.reap_one(cluster_id)
-            except NotFound:
+            except (NotFound, Unreadable):
                 found = None
             if found == "soon":
                 continue

@@ -11,7 +11,7 @@ from itertools import islice
 
 from jobs.addresses import Address, ledger_root
 from jobs.cost.entry import NOBODY, Entry, read_entry
-from jobs.errors import Conflict, PermanentError
+from jobs.errors import Conflict, Unreadable
 from jobs.store.bucket import Store
 
 FEW_DAYS = 40  # that are listed one by one, whether they have entries or not
@@ -37,13 +37,18 @@ def _is_known(store: Store, bucket: str, entry: Entry) -> bool:
 
 
 def entries(
-    store: Store, bucket: str, since: date | None = None, until: date | None = None
+    store: Store,
+    bucket: str,
+    since: date | None = None,
+    until: date | None = None,
+    unreadable: list[Address] | None = None,
 ) -> Iterator[Entry]:
     """Every entry of the days from `since` to `until`, both included; None: no bound.
 
-    In the order of days, then of names. `PermanentError` names an object that is no entry.
+    In the order of days, then of names. What is no entry, or one of a later version, is added to
+    `unreadable` for whoever says how many there are; without it `Unreadable` names the first.
     """
-    yield from _read(store, _addresses(store, bucket, since, until))
+    yield from _read(store, _addresses(store, bucket, since, until), unreadable)
 
 
 def entries_of(
@@ -101,15 +106,19 @@ def _parsed(folder: str) -> date | None:
         return None
 
 
-def _read(store: Store, addresses: Iterable[Address]) -> Iterator[Entry]:
+def _read(
+    store: Store, addresses: Iterable[Address], unreadable: list[Address] | None = None
+) -> Iterator[Entry]:
     with ThreadPoolExecutor(READERS, thread_name_prefix="ledger") as threads:
         for some in _batched(addresses, 4 * READERS):
             for address, body in zip(some, threads.map(store.read, some), strict=True):
                 try:
                     yield read_entry(body)
                 except ValueError as error:
-                    said = " ".join(str(error).split())
-                    raise PermanentError(f"{address} is no entry of the ledger: {said}") from error
+                    if unreadable is None:
+                        said = " ".join(str(error).split())
+                        raise Unreadable(f"{address} is no entry of the ledger: {said}") from error
+                    unreadable.append(address)
 
 
 def _batched(addresses: Iterable[Address], size: int) -> Iterator[list[Address]]:

@@ -1,4 +1,4 @@
-"""Forms of text and money in a request: names, addresses, USD."""
+"""Forms of text and money in requests and settings: names, addresses, labels, USD."""
 
 import re
 from decimal import Decimal
@@ -36,3 +36,17 @@ Usd = Annotated[
     Decimal, Field(gt=0, le=10**9, decimal_places=6), PlainSerializer(_plain, return_type=str)
 ]
 Filled = Annotated[str, Field(min_length=1)]
+Url = Annotated[str, *form(r"https?://\S+", "an address that begins with http:// or https://")]
+Variable = Annotated[
+    str, *form(r"[A-Za-z_][A-Za-z0-9_]*", "the name of a variable: letters, digits and _")
+]
+Within = Annotated[
+    str, *form(r"[^/\n][^\n]*/", "a prefix in the bucket such as inbox/, with the last slash")
+]
+# As many and as long as AWS takes as tags: whatever reads a bill takes these.
+Labels = Annotated[
+    dict[
+        Annotated[str, Field(min_length=1, max_length=128)], Annotated[str, Field(max_length=256)]
+    ],
+    Field(max_length=50),
+]

@@ -1,13 +1,24 @@
 """The manifest's `image`: how large pictures are to the model, and which frames are pictures."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from jobs.manifest.forms import form
 from jobs.manifest.parts import Part
 
 MOST_PIXELS, MOST_TOKENS = 10**10, 10**6  # above every model; the planner counts no further
 DETAIL_TOKENS = {"low": 256, "auto": 1280}
+Frames = Annotated[
+    str, *form(r"(first|all|every:[1-9]\d{0,5})", "first, all or every:N, as every:10")
+]
+Moments = Annotated[
+    str,
+    *form(
+        r"(count:[1-9]\d{0,5}|seconds:\d{1,6}(\.\d{1,3})?|scene(:0?\.\d{1,4})?)",
+        "count:N, seconds:S or scene, as count:8",
+    ),
+]
 
 
 class ImageOptions(Part):
@@ -27,14 +38,12 @@ class ImageOptions(Part):
         "most 1280; high: as many as it has pixels for, as far as the model goes.",
     )
 
-    frames: str = Field(
+    frames: Frames = Field(
         default="first",
-        pattern=r"^(first|all|every:[1-9]\d{0,5})$",
         description="Which pages of a document and frames of an animation: first, all, every:N.",
     )
-    video: str = Field(
+    video: Moments = Field(
         default="count:8",
-        pattern=r"^(count:[1-9]\d{0,5}|seconds:\d{1,6}(\.\d{1,3})?|scene(:0?\.\d{1,4})?)$",
         description="Which moments of a video: count:N, evenly spread; seconds:S, one each; scene, "
         "the first of each.",
     )

@@ -41,7 +41,10 @@ def _check_pattern(pattern: str) -> None:
     try:
         groups = re.compile(pattern).groups
     except re.error as error:
-        raise ValueError(f"pattern {pattern!r} is no regular expression: {error}") from error
+        raise ValueError(
+            f"pattern {pattern!r} is no regular expression: {error}; allowed: one with one group "
+            "in parentheses"
+        ) from error
     if groups != 1:
         raise ValueError(f"pattern {pattern!r} has {groups} groups; allowed: one in parentheses")
 

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from jobs.errors import ManifestError, UserError
-from jobs.manifest.forms import Filled, Name, Prefix, Revision, Usd
+from jobs.manifest.forms import Filled, Labels, Name, Prefix, Revision, Usd
 from jobs.manifest.image import ImageOptions
 from jobs.manifest.inputs import PICTURES_PER_GROUP, Inputs
 from jobs.manifest.output import AnswerOptions
@@ -136,7 +136,9 @@ class Manifest(_Part):
         le=7 * 24 * 3600,
         description="Seconds that the job may be held for another to share its cold start.",
     )
-    labels: dict[str, str] = Field(default={})
+    labels: Labels = Field(
+        default={}, description="Up to 50 names of up to 128 characters, values of up to 256."
+    )
     webhook: Filled | None = Field(
         default=None,
         description="Address that is told when the job has ended; the settings allow which.",

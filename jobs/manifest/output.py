@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from jobs.manifest.forms import form
 from jobs.manifest.parts import Part
 from jobs.order import AnswerFormat
 
@@ -18,8 +19,10 @@ FORMATS: dict[str, AnswerFormat] = {
 class FormatOptions(Part):
     """A format of one's own: just how the model was trained to write its answers."""
 
-    item_separator: str = Field(default=", ", pattern=r"^,[ \t\n]*$")
-    key_separator: str = Field(default=": ", pattern=r"^[ \t]*:[ \t\n]*$")
+    item_separator: Annotated[str, *form(r",[ \t\n]*", "a comma, and white space after it")] = ", "
+    key_separator: Annotated[
+        str, *form(r"[ \t]*:[ \t\n]*", "a colon, and white space around it")
+    ] = ": "
     indent: int | None = Field(default=None, ge=0, le=8)
     any_key_order: bool = Field(
         default=False,

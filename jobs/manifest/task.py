@@ -1,5 +1,7 @@
 """The manifest's `task`: a preset by name, a preset with changes, or a task of one's own."""
 
+import json
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -9,6 +11,7 @@ from jobs.manifest.parts import Part
 
 PresetName = Literal["inspection", "ocr", "catalogue", "caption", "vqa"]
 LONGEST_COMPLAINT = 200
+LONGEST_KEPT = 16 * 1024  # characters of a schema whose check is kept
 OPTIONS = {"inspection": ("kinds", "severity"), "ocr": ("style",)}
 
 
@@ -88,16 +91,26 @@ def check_schema(schema: object) -> None:
     """`ValueError` that names the place when `schema` is an object but no JSON Schema."""
     if not isinstance(schema, dict):
         return
+    text = json.dumps(schema)
+    look = _complaint if len(text) <= LONGEST_KEPT else _complaint.__wrapped__
+    if what := look(text):
+        raise ValueError(f"not a JSON Schema at {what}; allowed: draft 2020-12")
+
+
+@lru_cache(maxsize=256)
+def _complaint(text: str) -> str:
+    """What is wrong with a schema, kept: the lines of a batch have the same one thousands of times,
+    and a look takes some milliseconds."""
     # Takes as long to import as all the rest of a manifest, and most manifests name a preset.
     from jsonschema import Draft202012Validator, SchemaError
 
     checker = Draft202012Validator.FORMAT_CHECKER  # also finds a pattern that does not compile
     try:
-        Draft202012Validator.check_schema(schema, format_checker=checker)
+        Draft202012Validator.check_schema(json.loads(text), format_checker=checker)
     except SchemaError as error:
         path = ".".join(["schema", *map(str, error.absolute_path)])
-        what = " ".join(f"{path}: {error.message}".split())[:LONGEST_COMPLAINT]
-        raise ValueError(f"not a JSON Schema at {what}") from error
+        return " ".join(f"{path}: {error.message}".split())[:LONGEST_COMPLAINT]
+    return ""
 
 
 def _kind_of_task(value: object) -> str | None:

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 
-from pydantic import ValidationError
-
 from jobs.addresses import Address, schedule_runs_root, schedules_root
-from jobs.errors import Conflict, NotFound, PermanentError, StoreUnavailable, UserError
-from jobs.problems import one_line, problems_of
+from jobs.errors import Conflict, NotFound, StoreUnavailable, Unreadable, UserError
 from jobs.schedules.schedule import Run, Schedule
 from jobs.store.bucket import Store
+from jobs.versions import read_noun
 
 ATTEMPTS = 20
 WRITES_KEPT = 8
@@ -28,13 +26,12 @@ class ScheduleFile:
     def create(self, schedule: Schedule) -> None:
         body = schedule.model_dump_json(indent=1).encode()
         try:
-            self._store.create(self._address, body)
+            self._store.swap(self._address, body)
         except Conflict:
-            if self._store.read(self._address) != body:
-                raise UserError(
-                    f"there is a schedule {self.name!r} already; allowed: another name, or remove "
-                    "it first"
-                ) from None
+            raise UserError(
+                f"there is a schedule {self.name!r} already; allowed: another name, or remove it "
+                "first"
+            ) from None
 
     def load(self) -> Schedule:
         try:
@@ -87,11 +84,16 @@ class ScheduleFile:
         return NotFound(f"no schedule {self.name!r}; {hint}known: {', '.join(known) or 'none'}")
 
 
-def schedules(store: Store, bucket: str) -> Iterator[Schedule]:
-    """All schedules, by name."""
+def schedules(store: Store, bucket: str, unreadable: set[str] | None = None) -> Iterator[Schedule]:
+    """All schedules, by name; `unreadable` gets the names of those of another version."""
     for found in list(store.list(schedules_root(bucket))):
-        with suppress(NotFound):
+        try:
             yield _schedule(store.read(found.address), found.address)
+        except NotFound:
+            continue
+        except Unreadable:
+            if unreadable is not None:
+                unreadable.add(found.address.name.removesuffix(".json"))
 
 
 class RunFile:
@@ -113,12 +115,7 @@ class RunFile:
     def save(self, run: Run) -> Run:
         """`Conflict` when somebody else has written it since we did, or read it."""
         body = run.model_dump_json(indent=1).encode()
-        try:
-            self._etag = self._store.replace(self._address, body, self._etag)
-        except Conflict:
-            there, self._etag = self._store.read_tagged(self._address)
-            if there != body:  # else the answer to our own write was lost
-                raise
+        self._etag = self._store.swap(self._address, body, self._etag)
         return run
 
 
@@ -130,19 +127,11 @@ def runs(store: Store, bucket: str, schedule: str, last: int | None = None) -> l
 
 
 def _schedule(body: bytes, address: Address) -> Schedule:
-    try:
-        return Schedule.model_validate_json(body)
-    except ValidationError as error:
-        problem = one_line(problems_of(error, Schedule))
-        raise PermanentError(f"{address}: no schedule of ours: {problem}") from error
+    return read_noun(Schedule, body, f"schedule {address.name.removesuffix('.json')}")
 
 
 def _run(body: bytes, address: Address) -> Run:
-    try:
-        return Run.model_validate_json(body)
-    except ValidationError as error:
-        problem = one_line(problems_of(error, Run))
-        raise PermanentError(f"{address}: no run of ours: {problem}") from error
+    return read_noun(Run, body, address)
 
 
 def _runs(bucket: str, schedule: str) -> Address:

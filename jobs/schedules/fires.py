@@ -9,7 +9,8 @@ so, twice where the clock is set back, and not at all where it is set forward.
 
 import difflib
 import heapq
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
@@ -19,6 +20,17 @@ from cronsim import CronSim, CronSimError
 from jobs.errors import UserError
 
 FIELDS = "minute hour day month weekday"
+NAMED = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+# In the database, but no place's time: another one on each machine, or none.
+NOWHERE = {"localtime", "posixrules", "Factory"}
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 REORDERED = timedelta(hours=3)  # how far a clock that is set back can mix the order of local times
 
@@ -28,32 +40,52 @@ def find_zone(name: str) -> ZoneInfo:
     known = _zones()
     if name in known:
         return ZoneInfo(name)
-    by_ending = {zone.rpartition("/")[2].casefold(): zone for zone in known}
-    wanted = name.strip().casefold().replace(" ", "_")
-    lower = {zone.casefold(): zone for zone in known} | by_ending
-    near = difflib.get_close_matches(wanted, lower, n=1, cutoff=0.6)
-    hint = f"did you mean {lower[near[0]]!r}? " if near else ""
+    near = _offset(name) or _nearest(name, known)
+    hint = f"did you mean {near!r}? " if near else ""
     raise UserError(
         f"time zone {name!r}: unknown; {hint}allowed: names such as Europe/Berlin, "
         "America/New_York, Asia/Kolkata, UTC"
     )
 
 
+def _offset(name: str) -> str | None:
+    """The zone of an offset such as UTC+2 or Z; in the database the sign is the other one."""
+    found = re.fullmatch(r"(?:UTC|GMT)?([+-])0?(\d{1,2})(?::?00)?", name.strip(), re.IGNORECASE)
+    if found is None:
+        return "UTC" if name.strip().casefold() in ("z", "zulu time") else None
+    zone = f"Etc/GMT{'-' if found[1] == '+' else '+'}{found[2]}"
+    return zone if zone in _zones() else None
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    by_ending = {zone.rpartition("/")[2].casefold(): zone for zone in known}
+    wanted = name.strip().casefold().replace(" ", "_")
+    lower = {zone.casefold(): zone for zone in known} | by_ending
+    near = difflib.get_close_matches(wanted, lower, n=1, cutoff=0.6)
+    return lower[near[0]] if near else None
+
+
 @cache
 def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
+    return frozenset(available_timezones() - NOWHERE)
 
 
 def check_cron(expression: str) -> None:
     """`UserError` when it is no expression of five fields, or never fires."""
     fields = expression.split()
     if len(fields) != 5:
-        raise UserError(f"cron {expression!r}: {len(fields)} fields; allowed: five, {FIELDS}")
+        same = NAMED.get(expression.strip().casefold())
+        hint = f"did you mean {same!r}? " if same else ""
+        count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+        raise UserError(f"cron {expression!r}: {count}; {hint}allowed: five, {FIELDS}")
     try:
         next(CronSim(expression, datetime(2026, 1, 1)))
     except CronSimError as error:
+        said = f"{str(error)[:1].lower()}{str(error)[1:]}"
+        if said.endswith("day-of-month"):
+            said += ", or none that such a month has"
         raise UserError(
-            f"cron {expression!r}: {str(error)[:1].lower()}{str(error)[1:]}; allowed: five fields, "
+            f"cron {expression!r}: {said}; allowed: five fields, "
             f"{FIELDS}, such as '30 6 * * MON-FRI' or '*/15 * * * *'"
         ) from error
     except StopIteration:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from jobs.errors import UserError
-from jobs.manifest.forms import Filled, Name, Prefix, Usd
+from jobs.manifest.forms import Filled, Labels, Name, Prefix, Usd
 from jobs.manifest.task import PresetName
 from jobs.noun import Noun
 from jobs.schedules.fires import check_cron, find_zone
@@ -50,7 +50,7 @@ class Plan(Noun):
     output: Prefix
     model: Filled
     task: PresetName = "inspection"
-    labels: dict[str, str] = Field(default_factory=dict)
+    labels: Labels = Field(default_factory=dict)
     max_usd: Usd | None = None
     catch_up: CatchUp = "latest"
     catch_up_limit: int = Field(default=10, ge=1, le=1000)

@@ -1,13 +1,6 @@
 """Looks at all schedules and runs what is due; any number may look at the same bucket.
 
-A run goes through these steps, and whoever finds it stopped at one goes on from there:
-
-1. it is claimed: its object, named by schedule and nominal time, is created on the condition that
-   there is none; the claim ends after a while, and then anybody may take it over;
-2. it becomes the schedule's current run, so that no other begins meanwhile;
-3. what it takes is written down, with the watermark to come;
-4. the job is submitted, under a key that schedule and nominal time give: twice is once;
-5. the run has its job, and only then the schedule moves on: cursor and watermark together.
+Here is decided what is run and when; `jobs.schedules.running` sees a run through.
 """
 
 import logging
@@ -15,29 +8,24 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from jobs.addresses import Address, JobPaths, schedules_root
+from jobs.addresses import JobPaths, schedules_root
 from jobs.errors import (
-    AccessDenied,
     Conflict,
     NotFound,
-    TemporaryError,
-    UserError,
+    Unreadable,
     ZeroshiftError,
 )
-from jobs.inputs.pin import is_picture
-from jobs.manifest.manifest import Budget, Inputs, Manifest, overlap
 from jobs.record import RecordFile
 from jobs.schedules.due import Due, due, upcoming
-from jobs.schedules.files import RunFile, ScheduleFile
+from jobs.schedules.files import ScheduleFile
+from jobs.schedules.requests import refuse_rules
+from jobs.schedules.running import Runner
 from jobs.schedules.schedule import Run, Schedule, run_id
-from jobs.schedules.watermark import advanced, news
 from jobs.settings.settings import Settings
-from jobs.store.bucket import Found, Store
-from jobs.submit.planning import plan_for
-from jobs.submit.submission import Submitted, submit
+from jobs.store.bucket import Store
+from jobs.submit.submission import Submitted
 
 log = logging.getLogger("zeroshift")
-CLAIM_S = 300.0
 PATIENCE_S = 30.0
 
 
@@ -51,6 +39,10 @@ class Scheduler:
     clock: Callable[[], float]
     _idle: dict[str, tuple[str, float]] = field(default_factory=dict)
 
+    @property
+    def _runner(self) -> Runner:
+        return Runner(self.store, self.settings, self.owner, self.clock)
+
     def look(self) -> list[Submitted]:
         """Run what is due; answers the jobs that it made. One schedule holds up no other."""
         made: list[Submitted] = []
@@ -62,6 +54,9 @@ class Scheduler:
             try:
                 made += self._see(self._file(name).load())
                 until = self._next_start(name)
+            except Unreadable as error:
+                log.warning("%s", error)
+                until = math.inf  # until somebody writes it
             except ZeroshiftError as error:
                 log.warning("schedule %s: will look again: %s", name, error)
                 until = now + PATIENCE_S
@@ -82,47 +77,19 @@ class Scheduler:
         """Run a schedule now, whatever its times and the job before; `Conflict` while another run
         is being made."""
         schedule = self._file(name).load()
-        self.refuse_rules(schedule)
+        refuse_rules(self.settings, schedule)
         if schedule.current:
             raise Conflict(f"schedule {name}: run {schedule.current} is being made; try again")
         now = float(int(self.clock()))
-        run = self._new_run(schedule, now, f"{run_id(now)}-by-hand").model_copy(
+        run = self._runner.new_run(schedule, now, f"{run_id(now)}-by-hand").model_copy(
             update={"by_hand": True}
         )
-        return self._make(schedule, run, last=True)[0]
-
-    def refuse_rules(self, schedule: Schedule) -> None:
-        """`UserError` when a rule makes jobs of the same pictures, or of the results."""
-        for rule in self.settings.all_rules:
-            for what, text in (("prefix", schedule.plan.prefix), ("output", schedule.plan.output)):
-                place = Address.parse(text)
-                if place.bucket == self.settings.bucket and overlap(place.key, rule.prefix):
-                    raise UserError(
-                        f"{what} {text} overlaps the prefix {rule.prefix!r} of rule "
-                        f"{rule.known_as!r}; allowed: prefixes apart"
-                    )
-
-    def refuse_jobs(self, schedule: Schedule) -> None:
-        """`UserError` when no run could ever become a job: its model or its places are wrong."""
-        plan = schedule.plan
-        if overlap(plan.prefix, plan.output):
-            raise UserError(
-                f"output {plan.output} overlaps prefix {plan.prefix}; allowed: places apart"
-            )
-        run = Run(
-            id=run_id(schedule.created_at),
-            schedule=plan.name,
-            nominal=schedule.created_at,
-            owner=self.owner,
-            claimed_until=schedule.created_at,
-            keys=(f"{plan.prefix}1.jpg",),
-        )
-        plan_for(self._request(schedule, run), self.settings)
+        return self._runner.make(schedule, run, last=True)[0]
 
     def _see(self, schedule: Schedule) -> list[Submitted]:
         made: list[Submitted] = []
         if schedule.current:
-            made += self._finish(schedule)
+            made += self._runner.finish(schedule)
             schedule = self._file(schedule.plan.name).load()
         while not schedule.paused and not schedule.current:
             found = due(schedule, self.clock())
@@ -130,7 +97,7 @@ class Scheduler:
                 schedule = self._miss(schedule, found)
             if found.run is None:
                 break
-            self.refuse_rules(schedule)
+            refuse_rules(self.settings, schedule)
             held = self._held(schedule, found)
             if held == "wait":
                 break
@@ -176,138 +143,10 @@ class Scheduler:
 
     def _decide(self, schedule: Schedule, found: Due, skip: bool) -> list[Submitted]:
         assert found.run is not None
-        run = self._new_run(schedule, found.run, run_id(found.run))
-        if not skip:
-            return self._make(schedule, run, found.last)[1]
-        file, reason = self._run_file(schedule, run.id), f"job {schedule.last_job} has not ended"
-        run = run.model_copy(update={"outcome": "skipped_overlap", "reason": reason})
-        try:
-            file.create(run)
-        except Conflict:
-            run = file.load()
-        if run.outcome == "claimed":
-            return self._finish(schedule, file, run)
-        log.warning("schedule %s: %s: %s: %s", run.schedule, run.id, run.outcome, run.reason)
-        self._move_on(schedule, run)
-        return []
-
-    def _make(self, schedule: Schedule, run: Run, last: bool) -> tuple[Run, list[Submitted]]:
-        file = self._run_file(schedule, run.id)
-        try:
-            file.create(run)
-        except Conflict:
-            run = file.load()
-        return self._through(schedule, file, run, last)
-
-    def _finish(
-        self, schedule: Schedule, file: RunFile | None = None, run: Run | None = None
-    ) -> list[Submitted]:
-        """Go on with the current run, when its holder is gone."""
-        file = file or self._run_file(schedule, schedule.current)
-        return self._through(schedule, file, run or file.load(), last=True)[1]
-
-    def _through(
-        self, schedule: Schedule, file: RunFile, run: Run, last: bool
-    ) -> tuple[Run, list[Submitted]]:
-        """Steps 2 to 5, from where the run stands."""
-        made: list[Submitted] = []
-        if run.outcome == "claimed":
-            if run.owner != self.owner and run.claimed_until > self.clock():
-                return run, made  # its holder is at it
-            until = self.clock() + CLAIM_S
-            run = file.save(run.model_copy(update={"owner": self.owner, "claimed_until": until}))
-            schedule = self._become_current(schedule, run)
-            if run.keys is None:
-                run = file.save(self._chosen(schedule, run, last))
-            run, made = self._submitted(schedule, run)
-            run = file.save(run)
-        self._move_on(schedule, run)
-        return run, made
-
-    def _become_current(self, schedule: Schedule, run: Run) -> Schedule:
-        this = run.id
-
-        def begin(old: Schedule) -> Schedule:
-            if old.current not in ("", this):
-                raise Conflict(f"run {old.current} is being made")
-            return old.model_copy(update={"current": this})
-
-        return self._file(schedule.plan.name).change(begin)
-
-    def _chosen(self, schedule: Schedule, run: Run, last: bool) -> Run:
-        """What is new; a run that is caught up takes what was there at its time."""
-        plan, mark = schedule.plan, schedule.watermark
-        listing = (f for f in self.store.list(Address.parse(plan.prefix)) if is_picture(f.address))
-        found = news(mark, listing, plan.window_s)
-        if not last:
-            found = [each for each in found if _came(each) <= run.nominal]
-        keys = tuple(str(each.address) for each in found)
-        ahead = advanced(mark, found, plan.window_s)
-        return run.model_copy(update={"keys": keys, "watermark": ahead})
-
-    def _submitted(self, schedule: Schedule, run: Run) -> tuple[Run, list[Submitted]]:
-        if not run.keys:
-            return run.model_copy(update={"outcome": "nothing_new"}), []
-        this = f"schedule {schedule.plan.name}: {run.id}"
-        try:
-            submitted = submit(self.store, self.settings, self._request(schedule, run))
-        except (TemporaryError, AccessDenied):
-            raise  # the next look goes on from here
-        except ZeroshiftError as error:
-            log.error("%s: no job: %s", this, error)
-            refused = {"outcome": "refused", "reason": str(error), "watermark": None}
-            return run.model_copy(update=refused), []
-        job = submitted.record.job_id
-        log.info("%s: job %s of %d pictures", this, job, len(run.keys))
-        return run.model_copy(update={"outcome": "submitted", "job_id": job}), [submitted]
-
-    def _request(self, schedule: Schedule, run: Run) -> Manifest:
-        plan, this = schedule.plan, run.id
-        return Manifest(
-            name=plan.name,
-            inputs=Inputs(keys=run.keys),
-            output=f"{plan.output}{this}/",
-            model=plan.model,
-            task=plan.task,
-            labels=plan.labels,
-            budget=Budget(max_usd=plan.max_usd),
-            idempotency_key=f"schedule {self.settings.bucket} {plan.name} {this}",
-        )
-
-    def _move_on(self, schedule: Schedule, run: Run) -> None:
-
-        def move(old: Schedule) -> Schedule:
-            mine = old.current == run.id
-            if not mine and (old.current or old.cursor >= run.nominal):
-                return old  # somebody else has moved it on
-            changes: dict[str, object] = {
-                "cursor": old.cursor if run.by_hand else max(old.cursor, run.nominal),
-                "current": "",
-                "waiting": False,
-            }
-            if mine and run.watermark is not None:
-                changes["watermark"] = run.watermark
-            if mine and run.job_id:
-                changes["last_job"] = run.job_id
-            return old.model_copy(update=changes)
-
-        self._file(schedule.plan.name).change(move)
-
-    def _new_run(self, schedule: Schedule, nominal: float, identity: str) -> Run:
-        return Run(
-            id=identity,
-            schedule=schedule.plan.name,
-            nominal=nominal,
-            owner=self.owner,
-            claimed_until=self.clock() + CLAIM_S,
-        )
+        run = self._runner.new_run(schedule, found.run, run_id(found.run))
+        if skip:
+            return self._runner.skip(schedule, run, f"job {schedule.last_job} has not ended")
+        return self._runner.make(schedule, run, found.last)[1]
 
     def _file(self, name: str) -> ScheduleFile:
         return ScheduleFile(self.store, self.settings.bucket, name)
-
-    def _run_file(self, schedule: Schedule, run: str) -> RunFile:
-        return RunFile(self.store, self.settings.bucket, schedule.plan.name, run)
-
-
-def _came(found: Found) -> float:
-    return found.modified.timestamp()

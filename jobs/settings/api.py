@@ -4,8 +4,9 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from jobs.manifest.forms import Url, Variable
 from jobs.settings.groups import Group, example
-from jobs.webhook_urls import is_plain
+from jobs.webhook_urls import check_url
 
 MIB = 1024 * 1024
 
@@ -61,9 +62,8 @@ class Api(Group):
 class Webhook(Group):
     """Who is told that a job has ended, at least once, signed."""
 
-    url: str | None = Field(
+    url: Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Address that is told of every job. Not set: only what a manifest names.",
         json_schema_extra=example("https://hooks.example.com/zeroshift"),
     )
@@ -72,9 +72,8 @@ class Webhook(Group):
         description="Addresses that a manifest's webhook may begin with, each with a slash after "
         "its host. Empty: none, since a request to anywhere could be asked of us.",
     )
-    secret_variable: str = Field(
+    secret_variable: Variable = Field(
         default="WEBHOOK_SECRET",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
         description="Name of the environment variable with the key that messages are signed with. "
         "The key itself is never a setting.",
     )
@@ -85,7 +84,21 @@ class Webhook(Group):
             scheme, slashes, rest = prefix.partition("://")
             if scheme not in ("https", "http") or not slashes or "/" not in rest.lstrip("/"):
                 raise ValueError(f"found allowed {prefix!r}; allowed: https://HOST/ with a slash")
+            check_url(prefix)
         return self
 
+    def check(self, url: str) -> None:
+        """`ValueError` with what is allowed, when `url` may not be told of a job."""
+        if url == self.url:
+            return
+        check_url(url)
+        if not url.startswith(self.allowed):
+            allowed = ", ".join(self.allowed) or "none; see the setting webhook.allowed"
+            raise ValueError(f"found {url!r}; allowed: what begins with {allowed}")
+
     def allows(self, url: str) -> bool:
-        return url == self.url or (url.startswith(self.allowed) and is_plain(url))
+        try:
+            self.check(url)
+        except ValueError:
+            return False
+        return True

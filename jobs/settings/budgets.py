@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from jobs.manifest.forms import Variable, form
 from jobs.settings.groups import Group, example
 from jobs.webhook_urls import check_url
 
-VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+Label = Annotated[str, *form(r"[^=\s][^=]*=.+", "NAME=VALUE of a label, as line=4")]
 
 
 def _not_ours(name: str) -> str:
@@ -24,9 +25,8 @@ def _not_ours(name: str) -> str:
 class Budget(Group):
     """One bound."""
 
-    label: str | None = Field(
+    label: Label | None = Field(
         default=None,
-        pattern=r"^[^=\s][^=]*=.+$",
         description="Label and value of the jobs it is for. Not set: all that is spent.",
         json_schema_extra=example("line=4"),
     )
@@ -45,9 +45,8 @@ class Budget(Group):
         "the log.",
         json_schema_extra=example("https://hooks.example.com/zeroshift"),
     )
-    secret_variable: Annotated[str, AfterValidator(_not_ours)] = Field(
+    secret_variable: Annotated[Variable, AfterValidator(_not_ours)] = Field(
         default="WEBHOOK_SECRET",
-        pattern=VARIABLE,
         description="Name of the environment variable with the key that what is told is signed "
         "with. The key itself is never a setting.",
     )

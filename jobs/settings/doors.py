@@ -13,35 +13,31 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from jobs.addresses import ROOT
-from jobs.manifest.forms import Usd
+from jobs.manifest.forms import Labels, Url, Usd, Variable, Within
 from jobs.manifest.manifest import overlap
 from jobs.manifest.task import PresetName
 from jobs.settings.groups import Group, Inbox, example
 
 PLACES = ("folder", "rule")
-VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
 class Events(Group):
     """How the bucket tells what has arrived. Without any of it the prefixes are listed."""
 
-    queue_url: str | None = Field(
+    queue_url: Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Address of the SQS queue that gets the bucket's notifications, straight, by "
         "SNS or by EventBridge. Not set: no queue is read.",
         json_schema_extra=example("https://sqs.eu-central-1.amazonaws.com/111122223333/pictures"),
     )
-    dead_letter_url: str | None = Field(
+    dead_letter_url: Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Address of the SQS queue for messages that nobody can read, each with the "
         "reason. Not set: they stay in the queue, for its own redrive policy.",
         json_schema_extra=example("https://sqs.eu-central-1.amazonaws.com/111122223333/unread"),
     )
-    endpoint_url: str | None = Field(
+    endpoint_url: Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Address of a service that speaks SQS. Not set: AWS.",
         json_schema_extra=example("http://127.0.0.1:9324"),
     )
@@ -65,9 +61,8 @@ class Events(Group):
         description="Seconds between two listings of all the prefixes where there is a queue: "
         "events can be lost. Without a queue they are listed at every look, as poll_s says.",
     )
-    token_variable: str | None = Field(
+    token_variable: Variable | None = Field(
         default=None,
-        pattern=VARIABLE,
         description="Name of the environment variable that holds the bearer token of the webhook. "
         "The token itself is never a setting.",
         json_schema_extra=example("WEBHOOK_TOKEN"),
@@ -78,9 +73,8 @@ class Events(Group):
         description="File that holds the webhook's bearer token, instead of a variable.",
         json_schema_extra=example("/run/secrets/webhook-token"),
     )
-    signing_variable: str | None = Field(
+    signing_variable: Variable | None = Field(
         default=None,
-        pattern=VARIABLE,
         description="Name of the environment variable that holds the key with which senders sign "
         "(HMAC-SHA256 over time and body).",
         json_schema_extra=example("WEBHOOK_KEY"),
@@ -113,8 +107,7 @@ class Events(Group):
 class Rule(Group):
     """A table `[[rules]]`: every folder under the prefix is a batch, and becomes a job."""
 
-    prefix: str = Field(
-        pattern=r"^[^/].*/$",
+    prefix: Within = Field(
         description="Prefix in the bucket, with its last slash. Of nested ones the longest wins.",
     )
     name: str | None = Field(default=None, min_length=1, description="Default: the prefix.")
@@ -142,13 +135,12 @@ class Rule(Group):
     )
     model: str = Field(min_length=1, description="Model that is asked: it decides the cost.")
     task: PresetName = Field(default="inspection", description="Preset that is asked.")
-    output: str = Field(
+    output: Within = Field(
         default="results/{rule}/{folder}/",
-        pattern=r"^[^/].*/$",
         description="Prefix for results, with {folder} and, if wanted, {rule}, its name. It must "
         "lie apart from the prefix of every rule.",
     )
-    labels: dict[str, str] = Field(default={}, description="Labels of its jobs.")
+    labels: Labels = Field(default={}, description="Labels of its jobs.")
     max_usd: Usd | None = Field(default=None, description="budget.max_usd of each job.")
     max_runtime_s: int | None = Field(
         default=None, gt=0, description="budget.max_runtime_s of each job."
@@ -188,7 +180,10 @@ def _check_places(output: str) -> None:
     try:
         parts = [part for part in Formatter().parse(output) if part[1] is not None]
     except ValueError as error:
-        raise ValueError(f"found output {output!r}: {error}") from error
+        raise ValueError(
+            f"found output {output!r}: {str(error).lower()}; allowed: {{folder}}, and {{rule}} "
+            "beside it"
+        ) from error
     places = [str(name) for _, name, _, _ in parts]
     odd = [f"{n}{spec}{how or ''}" for _, n, spec, how in parts if n not in PLACES or spec or how]
     if odd or "folder" not in places:

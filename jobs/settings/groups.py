@@ -15,6 +15,7 @@ from infra.catalogue.gpus import find_gpu
 from infra.catalogue.offers import MOST_NODES
 from infra.errors import UnknownGpu
 from infra.offers import LOCAL_CPUS, LOCAL_NODES, LOCAL_USD_PER_HOUR
+from jobs.manifest.forms import Within
 from jobs.manifest.manifest import overlap
 from jobs.manifest.task import PresetName
 
@@ -31,9 +32,8 @@ class Group(BaseModel):
 class Inbox(Group):
     """Pictures that start a job by arriving: each closed batch under the prefix is one job."""
 
-    prefix: str | None = Field(
+    prefix: Within | None = Field(
         default=None,
-        pattern=r"^[^/].*/$",
         description="Prefix in the bucket that is watched, with its last slash. Not set: nothing "
         "is watched, because pictures that arrive must not cost money unasked.",
         json_schema_extra=example("inbox/"),
@@ -47,9 +47,8 @@ class Inbox(Group):
     task: PresetName = Field(
         default="inspection", description="Preset that is asked about what arrives."
     )
-    results_prefix: str = Field(
+    results_prefix: Within = Field(
         default="results/",
-        pattern=r"^[^/].*/$",
         description="Prefix in the bucket for results, one folder a batch. It must lie apart from "
         "the watched prefix, else results would start jobs.",
     )

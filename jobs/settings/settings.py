@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from jobs.errors import SettingsError
-from jobs.problems import Problem, one_line, problems_of
+from jobs.manifest.forms import Url, form
+from jobs.problems import Problem, one_line, problems_of, shown_path
 from jobs.settings.api import Api, Webhook
 from jobs.settings.budgets import Budgets
 from jobs.settings.doors import Events, Rule, Rules, inbox_rule, refuse_clashes
@@ -26,12 +27,15 @@ from jobs.settings.sources import (
     FILE,
     PREFIX,
     config_file,
+    given_as,
     merged,
     read_file,
     read_variables,
     unknown_keys,
     unknown_variables,
 )
+
+Letters = Annotated[str, *form(r"[A-Za-z]{2}", "two letters, as EU, DE or US")]
 
 
 class Settings(BaseSettings):
@@ -46,15 +50,13 @@ class Settings(BaseSettings):
         env_ignore_empty=True,
     )
 
-    bucket: str = Field(
-        pattern=r"^[^/\s:]+$",
+    bucket: Annotated[str, *form(r"[^/\s:]+", "a bucket's name alone, as my-bucket")] = Field(
         description="Bucket that holds Zeroshift's state under zeroshift/, and the inbox: its name "
         "alone. Required. Change it only while no job runs: the jobs stay behind.",
         json_schema_extra=example("my-bucket"),
     )
-    endpoint_url: str | None = Field(
+    endpoint_url: Url | None = Field(
         default=None,
-        pattern=r"^https?://\S+$",
         description="Address of an S3-compatible store. Not set: AWS.",
         json_schema_extra=example("http://127.0.0.1:9000"),
     )
@@ -146,9 +148,8 @@ class Settings(BaseSettings):
         "that goes with it. Default: the system's temporary folder. Keep it short: the path of a "
         "socket is limited to 107 bytes.",
     )
-    jurisdiction: str | None = Field(
+    jurisdiction: Letters | None = Field(
         default=None,
-        pattern=r"^[A-Za-z]{2}$",
         description="Where you are, as two letters: EU or the code of a country, such as DE or "
         "US; members of the European Union count as EU. Licences that exclude a jurisdiction are "
         "held against it. Not set: models under such a licence are refused.",
@@ -222,22 +223,23 @@ def load_settings(environ: Mapping[str, str] | None = None, folder: Path | None 
         found = problems_of(error, Settings)
         # A misspelt key is one mistake, not a missing key and an unknown one.
         left = [p for p in found if not (p.missing and p.where[0] in unknown.values())]
-        settings, invalid = None, [_located(problem, variables, file) for problem in left]
+        settings, invalid = None, [_located(problem, environ, file) for problem in left]
     if settings is None or unknown:
         raise SettingsError(one_line([*unknown, *invalid]))
     return settings
 
 
-def _located(problem: Problem, variables: Mapping[str, Any], file: Path | None) -> str:
+def _located(problem: Problem, environ: Mapping[str, str], file: Path | None) -> str:
     """The problem under the name that the value was given by."""
     # A row of a list has no variable of its own: the whole list has one.
     keys = [str(part) for part in takewhile(lambda part: isinstance(part, str), problem.where)]
-    variable = PREFIX + DELIMITER.join(keys).upper()
-    if problem.missing:
-        return f"{problem}; set it in {FILE} or as {variable}"
-    here: Any = variables
-    for key in keys:
-        here = here.get(key) if isinstance(here, dict) else None
-    if file and here is None:
-        return f"{file.name}: {problem}"
-    return f"environment: {variable}: {problem.text}"
+    variable = given_as(keys, environ)
+    if problem.missing and not variable:
+        own = len(keys) == len(problem.where)
+        other = f" or as {PREFIX}{DELIMITER.join(keys).upper()}" if own else ""
+        return f"{problem}; set it in {FILE}{other}"
+    if variable:
+        rest = problem.where[variable.count(DELIMITER) + 1 :]
+        place = f": {shown_path(rest)}" if rest else ""
+        return f"environment: {variable}{place}: {problem.text}"
+    return f"{file.name if file else FILE}: {problem}"

@@ -6,7 +6,7 @@ found here, since pydantic-settings passes over unknown variables in silence.
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,17 @@ def read_variables(settings: type[BaseSettings], environ: Mapping[str, str]) -> 
         raise SettingsError(f"environment: {variable}: not JSON; allowed: an object") from error
 
 
+def given_as(keys: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """The variable that gave the value at `keys`, or something around or in it, as it is spelt."""
+    own = {name.upper(): name for name, value in environ.items() if value}
+    for length in range(len(keys), 0, -1):
+        wanted = PREFIX + DELIMITER.join(keys[:length]).upper()
+        if wanted in own:
+            return own[wanted]
+    within = PREFIX + DELIMITER.join([*keys, ""]).upper()
+    return next((own[name] for name in sorted(own) if name.startswith(within)), None)
+
+
 def config_file(environ: Mapping[str, str], folder: Path) -> Path | None:
     """The file that is named, or the one in `folder` if it is there."""
     if named := environ.get(CONFIG):
@@ -65,6 +76,10 @@ def read_file(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file}: not UTF-8 text at byte {error.start}") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{file}: not TOML: {error}") from error
+    except ValueError as error:  # Python reads no integer of more than some thousand digits
+        raise SettingsError(
+            f"{file}: found a number of too many digits; allowed: up to 4300"
+        ) from error
 
 
 def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:

@@ -113,7 +113,7 @@ class Store(Listings, PartUploads):
         """Write only if there is no such object, else `Conflict`; answers the etag.
 
         As with `replace`, a `Conflict` may be one's own: the write took effect and its answer was
-        lost on the way. Whoever must know puts something of its own into `body`, and looks.
+        lost on the way. Whoever must know asks `swap`.
         """
         if self.options.conditional:
             try:
@@ -136,6 +136,21 @@ class Store(Listings, PartUploads):
         if not self._has(address, etag):
             raise Conflict(f"{address}: changed by somebody else")
         return self._put(address, body, kind)
+
+    def swap(self, address: Address, body: bytes, etag: str | None = None) -> str:
+        """`create`, or with `etag` `replace`; answers the etag of what is there then.
+
+        `Conflict` when somebody else was first. Where these very bytes lie already it was
+        ourselves, and the answer was lost: `body` must have something in it that nobody else
+        writes.
+        """
+        try:
+            return self.create(address, body) if etag is None else self.replace(address, body, etag)
+        except Conflict:
+            there, found = self.read_tagged(address)
+            if there != body:
+                raise
+            return found
 
     def delete(self, address: Address) -> None:
         self._call("delete_object", address)

@@ -53,8 +53,16 @@ def plans_for(manifest: Manifest, settings: Settings) -> list[Plan]:
         raise ManifestError(str(error)) from error
 
 
+def where_it_may_run(manifest: Manifest, settings: Settings) -> list[Offer]:
+    """Of the offers that are named those that can be raised; all, while that is none of them."""
+    named = _named(manifest, settings)
+    return [offer for offer in named if offer.provider == LOCAL] or named
+
+
 def passed_over(manifest: Manifest, settings: Settings) -> tuple[str, ...]:
     """A warning for each offer of several that can't be raised yet."""
+    if manifest.hardware.offers == (AUTO,):
+        return ()
     return tuple(
         f"hardware.offer: {offer.name!r} can't be raised yet and is passed over"
         for offer in _named(manifest, settings)
@@ -64,7 +72,10 @@ def passed_over(manifest: Manifest, settings: Settings) -> tuple[str, ...]:
 
 def _named(manifest: Manifest, settings: Settings) -> list[Offer]:
     known = offers(settings)
-    return [find_offer(name, known) for name in manifest.hardware.offers]
+    try:
+        return [find_offer(name, known) for name in manifest.hardware.offers]
+    except InfraError as error:
+        raise ManifestError(str(error)) from error
 
 
 def spec_for(store: Store, manifest: Manifest) -> ModelSpec:

@@ -12,14 +12,14 @@ from infra.catalogue.offers import Offer
 from jobs.addresses import Address, JobPaths
 from jobs.cost.purses import Purses
 from jobs.errors import ManifestError, NotFound, PermanentError
-from jobs.inputs.pin import is_picture
+from jobs.inputs.pin import addresses_of, is_picture
 from jobs.manifest.manifest import Manifest, default_output, job_id, overlap, parse_manifest
 from jobs.queue import enqueue
 from jobs.record import Checked, Record, RecordFile
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
 from jobs.submit.gates import budget_gate, code_gate, engine_gate, licence_gate, spent_gate
-from jobs.submit.planning import passed_over, plan_for, plans_for, spec_for
+from jobs.submit.planning import passed_over, plan_for, spec_for, where_it_may_run
 from jobs.submit.residency import residency_gate
 from jobs.submit.task_check import check_task, with_schema
 
@@ -43,12 +43,18 @@ def resolved(manifest: Manifest) -> Manifest:
     return whole.model_copy(update={"output": manifest.output or default_output(manifest)})
 
 
-def check(store: Store, manifest: Manifest) -> tuple[str, ...]:
-    """`ManifestError` when the task can't be asked, the inputs can't be listed or the output is
-    another job's; answers warnings."""
+def check(store: Store, settings: Settings, manifest: Manifest) -> tuple[str, ...]:
+    """A resolved manifest against the world; answers warnings. `pass_gates` is the other half.
+
+    Whoever submits passes both, and so does a dry run: by hand, over the API, by a rule, by the
+    clock. `ManifestError` when somebody is to be told who may not be, results would start jobs or
+    lie where another job's do, the inputs can't be listed, or the task can't be asked.
+    """
+    check_webhook(manifest, settings.webhook)
+    check_starts_nothing(settings, manifest)
     _check_inputs(store, manifest)
     _check_output(store, manifest)
-    return check_task(manifest)
+    return (*check_task(manifest), *passed_over(manifest, settings))
 
 
 def _check_output(store: Store, manifest: Manifest) -> None:
@@ -72,8 +78,8 @@ def _check_inputs(store: Store, manifest: Manifest) -> None:
     prefix, index = manifest.inputs.prefix, manifest.inputs.index
     where = "prefix" if prefix is not None else "index"
     try:
-        if index is not None:
-            store.look(Address.parse(index))
+        if index is not None and next(addresses_of(store, manifest.inputs), None) is None:
+            raise ManifestError(f"inputs.index: no pictures in {index}; allowed: a line for each")
         if prefix is not None and not _has_pictures(store, Address.parse(prefix)):
             raise ManifestError(f"inputs.prefix: nothing is there: {prefix}")
     except PermanentError as error:
@@ -93,10 +99,8 @@ def submit(store: Store, settings: Settings, manifest: Manifest) -> Submitted:
         return Submitted(file.load(), created=False)
     except NotFound:
         pass
-    check_starts_nothing(settings, manifest)
-    plan_for(manifest, settings)
-    check_webhook(manifest, settings.webhook)
-    warnings = (*check(store, manifest), *passed_over(manifest, settings))
+    plan_for(manifest, settings)  # what can be planned, and not raised yet, is for a dry run alone
+    warnings = check(store, settings, manifest)
     checked = pass_gates(store, settings, manifest)
     now = time.time()
     record = Record(
@@ -163,7 +167,7 @@ def _places(
     """The offers that the job may come to run on; of several that are named, all that can be."""
     if quoted is not None and len(manifest.hardware.offers) == 1:
         return [quoted.offer]
-    return [plan.offer for plan in plans_for(manifest, settings)]
+    return list(where_it_may_run(manifest, settings))
 
 
 def load_manifest(store: Store, paths: JobPaths) -> Manifest:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
 from jobs.addresses import ROOT, Address, JobPaths
-from jobs.errors import ManifestError, NotFound, SettingsError, TemporaryError
+from jobs.errors import ManifestError, NotFound, SettingsError, TemporaryError, Unreadable
 from jobs.manifest.manifest import Manifest
 from jobs.noun import Noun
 from jobs.record import Record, RecordFile
 from jobs.settings.api import Webhook
 from jobs.store.bucket import Store
+from jobs.versions import PassedOver, read_noun
 from jobs.webhook_urls import shown
 
 log = logging.getLogger("zeroshift")
@@ -50,11 +51,12 @@ def outbox_root(bucket: str) -> Address:
 
 
 def check_webhook(manifest: Manifest, settings: Webhook) -> None:
-    """`ManifestError` when the manifest wants an address told that the settings do not allow."""
-    url = manifest.webhook
-    if url is not None and not settings.allows(url):
-        allowed = ", ".join(settings.allowed) or "none; see the setting webhook.allowed"
-        raise ManifestError(f"webhook: found {url!r}; allowed: what begins with {allowed}")
+    """`ManifestError` when the manifest wants an address told that may not be."""
+    try:
+        if manifest.webhook is not None:
+            settings.check(manifest.webhook)
+    except ValueError as error:
+        raise ManifestError(f"webhook: {error}") from error
 
 
 def post(store: Store, bucket: str, manifest: Manifest, job_id: str, settings: Webhook) -> None:
@@ -84,6 +86,7 @@ class Outbox:
     ) -> None:
         self._store, self._bucket, self._clock = store, bucket, clock
         self._notifier_for, self._allows = notifier_for, allows
+        self._passed_over = PassedOver()
 
     def round(self) -> None:
         """Look at every letter, and send those whose job has ended."""
@@ -93,6 +96,8 @@ class Outbox:
                 self.send(job_id)
             except TemporaryError as error:
                 log.warning("outbox: %s: will try again: %s", job_id, error)
+            except Unreadable as error:
+                self._passed_over.tell(job_id, error)
             except Exception:  # one letter must not keep the others waiting
                 log.exception("outbox: %s: will try again", job_id)
 
@@ -100,7 +105,7 @@ class Outbox:
         """Send the letter of one job, when it is due; whether it is out of the way now."""
         address = _address(self._bucket, job_id)
         try:
-            letter = Letter.model_validate_json(self._store.read(address))
+            letter = read_noun(Letter, self._store.read(address), f"outbox: {job_id}")
             record = RecordFile(self._store, JobPaths.of(self._bucket, job_id)).load()
         except NotFound:
             return False  # sent by somebody else, or its job is on its way

@@ -11,13 +11,15 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Literal, get_args
 
 from jobs.addresses import ROOT, Address
 from jobs.api.documents import Document
-from jobs.errors import NotFound, UserError
+from jobs.errors import NotFound, Unreadable, UserError
 from jobs.noun import Noun
 from jobs.store.bucket import Store
+from jobs.versions import read_noun
 
 Scope = Literal["submit", "read", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -75,10 +77,11 @@ def revoke_key(store: Store, bucket: str, key_id: str, now: float) -> Key:
 
 
 def all_keys(store: Store, bucket: str) -> list[Key]:
-    """Every key, revoked ones too, the oldest first."""
-    found = [
-        Key.model_validate_json(store.read(each.address)) for each in store.list(keys_root(bucket))
-    ]
+    """Every key, revoked ones too, the oldest first; one of another version lets nobody in."""
+    found = []
+    for each in store.list(keys_root(bucket)):
+        with suppress(Unreadable):
+            found.append(read_noun(Key, store.read(each.address), each.address))
     return sorted(found, key=lambda key: key.created_at)
 
 

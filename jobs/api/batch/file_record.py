@@ -10,6 +10,7 @@ from jobs.errors import NotFound
 from jobs.noun import Noun
 from jobs.store.bucket import Store
 from jobs.store.streams import PartWriter
+from jobs.versions import read_noun
 
 HEAD = "file-"
 KIND = "application/jsonl"
@@ -43,7 +44,7 @@ def load_file(store: Store, bucket: str, file_id: str) -> File:
     """`NotFound` when there is no such file, or when it is only half there."""
     address = _record_of(bucket, file_id)
     try:
-        return File.model_validate_json(store.read(address))
+        return read_noun(File, store.read(address), f"file {file_id}")
     except NotFound as error:
         raise NotFound(f"no file {file_id!r}") from error
 

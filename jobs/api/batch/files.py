@@ -24,7 +24,7 @@ from jobs.api.context import Context, Here
 from jobs.api.ids import new_id
 from jobs.api.paging import After, Limit, page_of
 from jobs.api.problem import ApiError, documented
-from jobs.errors import NotFound
+from jobs.errors import NotFound, Unreadable
 from jobs.store.streams import PartWriter, pieces
 
 router = APIRouter(prefix="/v1/files", tags=["OpenAI Batch API"], responses=documented(404))
@@ -120,8 +120,8 @@ def list_files(
     def look(file_id: str) -> File | None:
         try:
             file = load_file(here.store, here.bucket, file_id)
-        except NotFound:
-            return None  # half uploaded, or deleted a moment ago
+        except (NotFound, Unreadable):
+            return None  # of another version, half uploaded, or deleted a moment ago
         return file if purpose in (None, file.purpose) else None
 
     page = page_of(ids, after, limit, look)

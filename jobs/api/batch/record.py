@@ -62,6 +62,7 @@ class Batch(Noun):
     intake    name under which the intake that counts has written; empty before
     refused   lines that were wrong by themselves; they are in the intake's `refused.jsonl`
     expired   the window ran out before all was answered
+    faults    steps in a row that failed for reasons of ours; until `not_before` none is tried
     """
 
     version: Literal[1] = 1
@@ -81,6 +82,8 @@ class Batch(Noun):
     failed: int = 0
     cancel_requested: bool = False
     expired: bool = False
+    faults: int = 0
+    not_before: float = 0.0
     output_file_id: str | None = None
     error_file_id: str | None = None
     usage: Usage = Usage()

@@ -20,7 +20,8 @@ from jobs.api.context import Context, Here
 from jobs.api.ids import checked_id, new_id
 from jobs.api.paging import After, Limit, page_of
 from jobs.api.problem import ApiError, documented
-from jobs.errors import NotFound
+from jobs.errors import NotFound, Unreadable
+from jobs.manifest.forms import form
 
 router = APIRouter(prefix="/v1", tags=["OpenAI Batch API"], responses=documented(404))
 HOUR_S = 3600
@@ -35,6 +36,10 @@ EXAMPLE: dict[str, JsonValue] = {
     "completion_window": "24h",
     "metadata": {"line": "4"},
 }
+Window = Annotated[
+    str,
+    *form(r"([1-9]|[1-9]\d|[12]\d\d|3[0-2]\d|33[0-6])h", "whole hours, 1h to 336h, as 24h"),
+]
 
 
 class NewBatch(BaseModel):
@@ -44,7 +49,7 @@ class NewBatch(BaseModel):
 
     input_file_id: str = Field(max_length=100)
     endpoint: Literal["/v1/chat/completions"]
-    completion_window: str = Field(pattern=r"^([1-9]|[1-9]\d|[12]\d\d|3[0-2]\d|33[0-6])h$")
+    completion_window: Window
     metadata: Annotated[dict[Label, Text], Field(max_length=16)] | None = None
 
 
@@ -126,7 +131,8 @@ def _check_file(here: Context, file_id: str) -> None:
     try:
         file = load_file(here.store, here.bucket, file_id)
     except NotFound as error:
-        raise ApiError(400, f"input_file_id: {error}", "input_file_id", "invalid_value") from error
+        message = f"input_file_id: {error}; allowed: the id of an uploaded file"
+        raise ApiError(400, message, "input_file_id", "invalid_value") from error
     if file.purpose != "batch":
         message = f"{file_id} has the purpose {file.purpose}; allowed: batch."
         raise ApiError(400, message, "input_file_id", "invalid_value")
@@ -136,7 +142,14 @@ def _check_file(here: Context, file_id: str) -> None:
 def list_batches(here: Here, key: MayRead, after: After = None, limit: Limit = 20) -> BatchList:
     """The batches, the newest first."""
     ids = batch_ids(here.store, here.bucket)
-    page = page_of(ids, after, limit, lambda each: shown(_load(here, each)))
+
+    def look(batch_id: str) -> BatchObject | None:
+        try:
+            return shown(_load(here, batch_id))
+        except Unreadable:  # another version's to show
+            return None
+
+    page = page_of(ids, after, limit, look)
     return BatchList(
         data=page.data, has_more=page.has_more, first_id=page.first_id, last_id=page.last_id
     )

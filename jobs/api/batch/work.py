@@ -13,7 +13,9 @@ from contextlib import suppress
 
 from jobs.addresses import JobPaths
 from jobs.api.batch.answers import Answers
+from jobs.api.batch.faults import after_fault
 from jobs.api.batch.file_record import content_of, load_file
+from jobs.api.batch.hands import Hands
 from jobs.api.batch.intake import Intake
 from jobs.api.batch.lines import errors_of, requests_of
 from jobs.api.batch.pictures import Fetch, Pictures
@@ -28,12 +30,13 @@ from jobs.api.batch.record import (
 )
 from jobs.api.batch.results import Results
 from jobs.control.cancelling import request_cancel
-from jobs.errors import NotFound, TemporaryError, ZeroshiftError
+from jobs.errors import AccessDenied, NotFound, TemporaryError, Unreadable, ZeroshiftError
 from jobs.manifest.manifest import job_id, parse_manifest
 from jobs.record import Record, RecordFile
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
 from jobs.submit.submission import resolved, submit
+from jobs.versions import PassedOver
 
 log = logging.getLogger("zeroshift")
 LABEL = "batch"  # of a batch's jobs
@@ -53,22 +56,47 @@ class BatchWork:
         fetch: Fetch | None = None,
         clock: Callable[[], float] = time.time,
         stop: threading.Event | None = None,
+        patience_s: float | None = None,
     ) -> None:
         self._store, self._settings, self._clock = store, settings, clock
         self._stop = stop or threading.Event()
         self._bucket = settings.bucket
         self._fetch = fetch or _fetcher(settings)
+        self._hands, self._passed_over = Hands(patience_s), PassedOver()
 
     def round(self) -> None:
-        """Look at every batch that has not ended."""
+        """Look at every batch that has not ended, several at a time; what takes longer than
+        `patience_s` is left in hand, and others are looked at in the next round."""
         for found in list(self._store.list(open_root(self._bucket))):
-            batch_id = found.address.name
-            try:
-                self.advance(batch_id)
-            except TemporaryError as error:
-                log.warning("%s: will look again: %s", batch_id, error)
-            except Exception:  # one batch must not keep the others waiting
-                log.exception("%s: will look again", batch_id)
+            self._hands.take(found.address.name, self._look)
+        self._hands.wait()
+
+    def close(self) -> None:
+        """Wait for what is in hand; `stop` breaks it off."""
+        self._hands.close()
+
+    def _look(self, batch_id: str) -> None:
+        """One batch must not keep the others waiting, whatever is wrong with it."""
+        try:
+            self.advance(batch_id)
+        except (TemporaryError, AccessDenied) as error:
+            log.warning("%s: will look again: %s", batch_id, error)
+        except Unreadable as error:
+            self._passed_over.tell(batch_id, error)
+        except Exception as error:
+            log.exception("%s: a step failed", batch_id)
+            with suppress(ZeroshiftError):  # then its next look finds the same fault
+                self._note(batch_id, error)
+
+    def _note(self, batch_id: str, error: Exception) -> None:
+        """Wait longer, or give it up and end its jobs: nobody will fetch what they cost."""
+        document = batch_document(self._store, self._bucket, batch_id)
+        batch = document.change(lambda old: after_fault(old, error, self._clock()))
+        if batch.ended:
+            for group in batch.groups:
+                if group.job_id is not None:
+                    request_cancel(self._store, self._bucket, group.job_id, self._clock())
+            self._store.delete(BatchPaths(self._bucket, batch_id).open)
 
     def advance(self, batch_id: str) -> Batch | None:
         """Do the step that the batch is at; None when there is no such batch."""
@@ -76,12 +104,16 @@ class BatchWork:
             batch = batch_document(self._store, self._bucket, batch_id).load()
         except NotFound:
             return None  # its record is on its way
+        if self._clock() < batch.not_before and not batch.cancel_requested:
+            return batch
         if batch.status == "validating":
             batch = self._take_in(batch)
         if batch.status in ("in_progress", "cancelling"):
             batch = self._watch(self._submit(batch))
         if batch.status == "finalizing":
             batch = self._finish(batch)
+        if batch.faults:
+            batch = self._change(batch, lambda old: old.model_copy(update={"faults": 0}))
         if batch.ended:
             self._store.delete(BatchPaths(self._bucket, batch_id).open)
         return batch

@@ -157,3 +157,16 @@ def test_a_file_is_uploaded_and_a_failed_upload_is_ours(store, thing, tmp_path):
     with pytest.raises(NotFound, match="no-such-bucket"):
         store.upload(Address("no-such-bucket", "k"), str(path), "text/plain")
     assert store.read(thing) == b"rows"
+
+
+def test_a_swap_is_lost_to_another_and_never_to_oneself(store, thing):
+    """The answer to a write can be lost after it took effect."""
+    first = store.swap(thing, b"one, by me")
+    assert store.swap(thing, b"one, by me") == first  # as after a lost answer
+    with pytest.raises(Conflict):
+        store.swap(thing, b"one, by you")
+    second = store.swap(thing, b"two, by me", first)
+    assert store.swap(thing, b"two, by me", first) == second
+    with pytest.raises(Conflict):
+        store.swap(thing, b"two, by you", first)
+    assert store.read_tagged(thing) == (b"two, by me", second)

@@ -121,7 +121,7 @@ def test_a_misspelt_key_of_a_task_is_found_through_the_union():
         ),
         (
             {"sampling": {"max_tokens": "5"}},
-            'sampling.max_tokens: found "5"; allowed: a valid integer',
+            'sampling.max_tokens: found "5"; allowed: a whole number',
         ),
         (
             {"hardware": {"replicas": 65}},
@@ -169,7 +169,7 @@ def test_a_misspelt_key_of_a_task_is_found_through_the_union():
             {"image": {"min_pixels": 9, "max_pixels": 4}},
             "image: found min_pixels 9, max_pixels 4; allowed: min <= max",
         ),
-        ({"labels": {"a\nb": 3}}, 'labels."a\\nb": found 3; allowed: a valid string'),
+        ({"labels": {"a\nb": 3}}, 'labels."a\\nb": found 3; allowed: text'),
     ],
 )
 def test_a_wrong_value_is_named_with_what_was_found_and_what_is_allowed(changes, line):

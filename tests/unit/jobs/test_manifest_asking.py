@@ -59,7 +59,7 @@ def test_an_object_without_prefix_leaves_results_at_their_default():
 @pytest.mark.parametrize(
     ("output", "line"),
     [
-        ({"confidence": 1}, "output.confidence: found 1; allowed: a valid boolean"),
+        ({"confidence": 1}, "output.confidence: found 1; allowed: true or false"),
         ({"confidense": True}, "output.confidense: unknown key; did you mean 'confidence'?"),
         ({"format": "tight"}, "output.format: found \"tight\"; allowed: one of 'auto', 'spaced'"),
         ({"format": {"item_separator": ";"}}, "output.format.item_separator: "),

@@ -1,9 +1,12 @@
 """The reaper ends what holds no live lease, and nothing else; afterwards no bill goes on."""
 
+import json
+
 import pytest
 
 from infra.clusters.base import ClusterSpec, NodeInterval
 from infra.clusters.fake import HERE, FakeCluster, FakeSweeper
+from jobs.addresses import clusters_root
 from jobs.cluster_record import ClusterFile, cluster_records, fleet_name
 from jobs.clusters.estate import settle
 from jobs.clusters.fleet import Fleet
@@ -299,3 +302,20 @@ def test_a_round_reads_no_record_of_what_has_gone_and_the_fleets_name_once(
     )
     reaper.reap()
     assert asked == ["list_objects_v2"]
+
+
+def test_a_cluster_of_a_newer_version_is_nobodys_orphan(
+    store, bucket, reaper, clock, workshop, left_behind
+):
+    left_behind()
+    cluster_id = workshop.made[0].cluster_id
+    address = clusters_root(bucket) / f"{cluster_id}.json"
+    body = json.dumps({**json.loads(store.read(address)), "moons": 3}).encode()
+    store.write(address, body)
+    clock.now += 2 * ELSEWHERE_S
+    unreadable: set[str] = set()
+    assert reaper.look() == reaper.reap() == []
+    assert cluster_records(store, bucket, unreadable) == []
+    assert unreadable == {cluster_id}
+    assert workshop.made[0].alive()
+    assert store.read(address) == body

@@ -116,7 +116,7 @@ def test_a_key_that_pydantic_takes_for_an_argument_is_unknown_too(tmp_path):
 @pytest.mark.parametrize(
     ("variable", "value", "line"),
     [
-        ("LOCAL__CPUS", "two", 'found "two"; allowed: a valid integer'),
+        ("LOCAL__CPUS", "two", 'found "two"; allowed: a whole number'),
         ("POLL_S", "0", 'found "0"; allowed: greater than 0'),
         ("ADDRESSING", "dns", "found \"dns\"; allowed: 'auto', 'path' or 'virtual'"),
         ("INBOX", "{", "not JSON; allowed: an object"),

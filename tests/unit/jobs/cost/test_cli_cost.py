@@ -16,6 +16,7 @@ from jobs.cli.cost_table import print_otherwise, print_report
 from jobs.cli.progress import line
 from jobs.cost.ledger import day_of, day_root, entries, write
 from jobs.cost.report import make_report
+from jobs.errors import Unreadable
 from jobs.queue import dequeue, queued
 from jobs.record import Counts, RecordFile
 from jobs.states import State
@@ -247,3 +248,18 @@ def test_books_that_are_right_are_status_0_and_a_wrong_amount_is_named(
     assert f"{entry.name}: USD" in told
     assert f"{job}: its receipt has total_usd" in told
     assert told.splitlines()[-1].endswith("lines differ")
+
+
+def test_entries_of_a_newer_version_are_in_no_sum_and_said_to_be_missing(run, books, store, bucket):
+    """Dropped in silence they would make every bill too low."""
+    day = day_root(bucket, day_of(books[0].until))
+    whole = json.loads(books[0].model_dump_json())
+    for name, change in {"a": {"version": 3}, "b": {"moons": 1}}.items():
+        store.write(day / f"later-{name}.json", json.dumps({**whole, **change}).encode())
+    found = run()
+    assert "line-4-aaaa" in found.stdout
+    [line] = [each for each in found.stderr.splitlines() if "could not be read" in each]
+    assert line.startswith("warning: 2 entries of the ledger could not be read, and are in no sum")
+    assert "later-a.json" in line
+    with pytest.raises(Unreadable, match=r"later-a\.json is no entry of the ledger"):
+        list(entries(store, bucket))

@@ -1,6 +1,7 @@
 """Schedules by the command line: added, listed, paused, run; mistakes are one line."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from typer.testing import CliRunner
@@ -8,6 +9,7 @@ from typer.testing import CliRunner
 from jobs.addresses import Address
 from jobs.cli.commands import app
 from jobs.queue import queued
+from jobs.schedules.files import ScheduleFile
 
 
 @pytest.fixture
@@ -126,3 +128,30 @@ def test_a_schedule_that_has_not_run_says_so(cli, add):
     add()
     assert "has not run yet" in cli("runs", "night").output
     assert json.loads(cli("runs", "night", "--json").stdout) == []
+
+
+@pytest.mark.parametrize("name", ["a/b", "../keys/x", "Nächte", "", "x" * 64, "a b", "a-"])
+def test_a_name_that_can_not_be_is_one_line_wherever_it_is_given(add, cli, name):
+    for done in (add(name=name), cli("next", "--", name), cli("remove", "--", name)):
+        assert done.exit_code == 2
+        assert len(done.stderr.splitlines()) == 1
+    assert cli("list").output.startswith("no schedules")
+
+
+@pytest.mark.parametrize("count", ["0", "10000", "-1", "x"])
+def test_a_count_that_can_not_be_is_refused(add, cli, count):
+    add()
+    done = cli("next", "night", f"-n{count}")
+    assert done.exit_code == 2
+    assert "'-n'" in done.stderr
+
+
+def test_next_goes_on_from_what_is_decided(add, cli, store, bucket):
+    """After a clock that was wrong, too, it says what will happen and not what would have."""
+    add(zone="UTC")
+    ahead = datetime(2040, 1, 1, tzinfo=UTC)
+    file = ScheduleFile(store, bucket, "night")
+    file.change(lambda old: old.model_copy(update={"cursor": ahead.timestamp()}))
+    [first] = json.loads(cli("next", "night", "-n", "1", "--json").stdout)
+    assert first["utc"] == "2040-01-01T01:30:00+00:00"
+    assert "2040-01-01 01:30" in cli("list").stdout

@@ -4,6 +4,7 @@ The model goes through every minute of the year in UTC, reads what a clock in th
 matches that against the fields. Fixed times and intervals are told apart as Debian's cron does it.
 """
 
+import re
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
@@ -210,8 +211,10 @@ def test_an_unknown_time_zone_is_one_line_with_the_nearest(name, hint):
         ("0 * * * * *", "6 fields; allowed: five"),
         ("61 * * * *", "bad minute; allowed: five fields"),
         ("0 25 * * *", "bad hour"),
-        ("0 0 30 2 *", "bad day-of-month"),
-        ("@daily", "1 fields"),
+        ("0 0 30 2 *", "bad day-of-month, or none that such a month has"),
+        ("@daily", "1 field; did you mean '0 0 * * *'? allowed: five"),
+        ("@reboot", "1 field; allowed: five"),
+        ("0 0 31 4,6 *", "none that such a month has"),
         ("", "0 fields"),
     ],
 )
@@ -220,3 +223,42 @@ def test_a_bad_expression_is_one_line_with_what_is_allowed(expression, line):
         check_cron(expression)
     assert line in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("UTC+2", "Etc/GMT-2"), ("GMT-05:00", "Etc/GMT+5"), ("+0100", "Etc/GMT-1"), ("Z", "UTC")],
+)
+def test_an_offset_is_answered_with_the_zone_that_has_it(name, meant):
+    """Whose sign is the other way round in the database, so that nobody gets it right by heart."""
+    with pytest.raises(UserError, match=rf"unknown; did you mean '{re.escape(meant)}'\?"):
+        find_zone(name)
+
+
+@pytest.mark.parametrize("name", ["localtime", "Factory", "posixrules"])
+def test_a_zone_that_each_machine_reads_otherwise_is_refused(name):
+    with pytest.raises(UserError, match=r"unknown; .*allowed: names such as"):
+        find_zone(name)
+
+
+@pytest.mark.parametrize("name", ["EST5EDT", "Etc/GMT+5", "EST", "CET", "GMT"])
+def test_an_odd_zone_that_the_database_knows_is_taken(name):
+    assert find_zone(name).key == name
+
+
+@pytest.mark.parametrize(
+    ("expression", "first"),
+    [
+        ("0 0 L * *", "2026-06-30T00:00"),
+        ("0 0 LW * *", "2026-06-30T00:00"),
+        ("0 0 * * FRI#2", "2026-06-12T00:00"),
+        ("0 0 * * 5L", "2026-06-26T00:00"),
+        ("0 6 * * mon-fri", "2026-06-02T06:00"),
+        ("0 6 * JUL *", "2026-07-01T06:00"),
+        ("0 0 29 2 *", "2028-02-29T00:00"),
+    ],
+)
+def test_last_days_nth_days_and_names_fire(expression, first):
+    check_cron(expression)
+    at = utc("2026-06-01T12:00").timestamp()
+    assert next(fires(expression, ZoneInfo("UTC"), at)) == utc(first)

@@ -2,6 +2,9 @@
 
 import logging
 
+import pytest
+
+from jobs.schedules import running
 from jobs.schedules.files import runs
 
 HOUR = 3600.0
@@ -99,7 +102,7 @@ def test_catching_up_all_runs_each_up_to_its_limit_with_what_was_there_then(
     def modified(found):
         return came if found.address.name == "new.png" else clock.now - 10 * HOUR
 
-    monkeypatch.setattr("jobs.schedules.scheduler._came", modified)
+    monkeypatch.setattr("jobs.schedules.running._came", modified)
     put("new.png")
     assert taken(scheduler().look()) == [["old.png"], ["new.png"]]
     assert outcomes() == ["submitted", "submitted", "nothing_new"]
@@ -110,7 +113,7 @@ def test_catching_up_all_waits_for_each_job_rather_than_skip_it(
     scheduler, add, put, clock, outcomes, end, monkeypatch
 ):
     add(catch_up="all")
-    monkeypatch.setattr("jobs.schedules.scheduler._came", lambda found: 0.0)
+    monkeypatch.setattr("jobs.schedules.running._came", lambda found: 0.0)
     look = scheduler().look
     put("1.png")
     clock.now += 3 * HOUR
@@ -120,3 +123,58 @@ def test_catching_up_all_waits_for_each_job_rather_than_skip_it(
     end(first.record.job_id)
     look()
     assert outcomes() == ["submitted", "nothing_new", "nothing_new"]
+
+
+@pytest.mark.parametrize("catch_up", ["none", "latest", "all"])
+def test_a_schedule_that_is_resumed_after_months_begins_anew(
+    scheduler, add, put, clock, taken, catch_up
+):
+    file = add(catch_up=catch_up)
+    put("1.png")
+    file.pause()
+    clock.now += 100 * 24 * HOUR
+    one = scheduler()
+    assert one.look() == []
+    file.resume(clock())
+    assert one.look() == []
+    clock.now += HOUR
+    assert taken(one.look()) == [["1.png"]]
+    assert file.load().missed == 0
+
+
+def test_a_clock_that_goes_back_fires_nothing_twice(scheduler, add, put, clock, taken):
+    add(overlap="allow")
+    put("1.png")
+    clock.now += HOUR
+    one = scheduler()
+    assert taken(one.look()) == [["1.png"]]
+    put("2.png")
+    clock.now -= 3 * HOUR
+    assert one.look() == scheduler("two").look() == []
+    clock.now += 2.5 * HOUR
+    assert one.look() == []
+    clock.now += 1.5 * HOUR
+    assert taken(one.look()) == [["2.png"]]
+
+
+def test_a_schedule_that_is_removed_while_a_run_is_made_ends_quietly(
+    scheduler, add, put, clock, store, bucket, monkeypatch, taken
+):
+    file = add()
+    put("1.png")
+    clock.now += HOUR
+    real = running.submit
+
+    def removed(*arguments):
+        monkeypatch.setattr(running, "submit", real)
+        file.remove()
+        return real(*arguments)
+
+    monkeypatch.setattr(running, "submit", removed)
+    one = scheduler()
+    assert one.look() == []
+    clock.now += HOUR
+    assert one.look() == []
+    add()  # a new one of the same name takes everything again
+    clock.now += HOUR
+    assert taken(scheduler("two").look()) == [["1.png"]]

@@ -8,8 +8,9 @@ from jobs.addresses import JobPaths
 from jobs.errors import NotFound, StoreUnavailable, UserError
 from jobs.queue import queued
 from jobs.schedules.files import RunFile, ScheduleFile
+from jobs.schedules.requests import refuse_rules
+from jobs.schedules.running import CLAIM_S
 from jobs.schedules.schedule import run_id
-from jobs.schedules.scheduler import CLAIM_S
 from jobs.schedules.watermark import Watermark
 from jobs.settings.doors import Rule
 from jobs.submit.submission import load_manifest
@@ -79,10 +80,10 @@ def test_a_run_whose_holder_died_is_finished_by_another(
     put("1.png")
     clock.now += HOUR
     name = {
-        "keys": "jobs.schedules.scheduler.news",
-        "submit": "jobs.schedules.scheduler.submit",
+        "keys": "jobs.schedules.running.news",
+        "submit": "jobs.schedules.running.submit",
         "submitted": "jobs.schedules.files.RunFile.save",
-        "moved": "jobs.schedules.scheduler.Scheduler._move_on",
+        "moved": "jobs.schedules.running.Runner._move_on",
     }[step]
     saves = []
 
@@ -121,7 +122,7 @@ def test_a_store_that_did_not_answer_is_asked_again(scheduler, add, put, clock, 
         raise StoreUnavailable("busy")
 
     with monkeypatch.context() as patched:
-        patched.setattr("jobs.schedules.scheduler.submit", busy)
+        patched.setattr("jobs.schedules.running.submit", busy)
         assert one.look() == []
     clock.now += 60
     assert taken(one.look()) == [["1.png"]]
@@ -163,7 +164,7 @@ def test_a_schedule_of_what_a_rule_takes_is_refused(
     settings = make_settings(rules=(Rule(prefix="cam/", model=model),))
     one = scheduler("one", settings)
     with pytest.raises(UserError, match=r"overlaps the prefix 'cam/' of rule"):
-        one.refuse_rules(file.load())
+        refuse_rules(one.settings, file.load())
     clock.now += HOUR
     assert one.look() == []
     assert "overlaps the prefix" in caplog.text
