@@ -7,13 +7,14 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 
 from jobs.addresses import Address
-from jobs.errors import ZeroshiftError
-from jobs.events.folders import Folders
+from jobs.events.folders import Folders, Look
 from jobs.events.messages import ObjectEvent, latest
 from jobs.events.notes import Notes
 from jobs.events.rules import Hit, Miss, hit
+from jobs.events.troubles import Troubles
 from jobs.submit.submission import Submitted
 
 log = logging.getLogger("zeroshift")
@@ -29,21 +30,27 @@ class Seen(IntEnum):
 
 @dataclass(slots=True)
 class Sightings:
-    """What came of each (bucket, key)."""
+    """What came of each (bucket, key), and the jobs that were made where it points."""
 
     found: dict[tuple[str, str], Seen] = field(default_factory=dict)
-    created: list[Submitted] = field(default_factory=list)
+    made: dict[tuple[str, str], tuple[Submitted, ...]] = field(default_factory=dict)
 
     def of(self, events: Iterable[ObjectEvent]) -> Seen:
         """The worst of `events`; of none it is DONE."""
         return max((self.found[event.bucket, event.key] for event in events), default=Seen.DONE)
 
+    def jobs(self, events: Iterable[ObjectEvent]) -> tuple[str, ...]:
+        """The ids of the jobs that were made where `events` point, each once."""
+        made = (each for e in events for each in self.made.get((e.bucket, e.key), ()))
+        return tuple(dict.fromkeys(each.record.job_id for each in made))
+
 
 class Hints:
     """Looks where events point. Not safe between threads without a lock."""
 
-    def __init__(self, folders: Folders, notes: Notes, bucket: str) -> None:
+    def __init__(self, folders: Folders, notes: Notes, troubles: Troubles, bucket: str) -> None:
         self._folders, self._notes, self._bucket = folders, notes, bucket
+        self._troubles = troubles
 
     def see(self, events: Iterable[ObjectEvent]) -> Sightings:
         sightings = Sightings()
@@ -71,15 +78,18 @@ class Hints:
 
     def _look(self, pointing: list[tuple[ObjectEvent, Hit]], sightings: Sightings) -> None:
         where = pointing[0][1]
-        try:
-            look = self._folders.look(where.folder, where.rule)
-            if look.due_at is not None:
-                self._notes.put(where.folder, look.due_at)
-        except ZeroshiftError as error:
-            log.warning("%s: will look again: %s", where.folder, error)
-            sightings.found |= {(e.bucket, e.key): Seen.FAILED for e, _ in pointing}
-            return
-        sightings.created += look.created
+        look = self._troubles.attempt(where.folder, partial(self._look_and_note, where))
         for event, spot in pointing:
+            place = (event.bucket, event.key)
+            if look is None:
+                sightings.found[place] = Seen.FAILED
+                continue
+            sightings.made[place] = look.created
             if not spot.marker and event.key not in look.keys:
-                sightings.found[event.bucket, event.key] = Seen.GONE
+                sightings.found[place] = Seen.GONE
+
+    def _look_and_note(self, where: Hit) -> Look:
+        look = self._folders.look(where.folder, where.rule)
+        if look.due_at is not None:
+            self._notes.put(where.folder, look.due_at)
+        return look
