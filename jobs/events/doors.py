@@ -109,12 +109,15 @@ class Doors:
         found = receive(headers, body, now, self._settings.events, secrets)
         if isinstance(found, Refused):
             return _refusal(found)
-        seen = self._together.see(found.events)
-        if seen.of(found.events) is Seen.FAILED:
+        # What starts nothing waits for no look: a store whose writers wait until it has told us of
+        # their object would wait for a look that writes objects, and that look for the store.
+        events = self._hints.pointing(found.events)
+        seen = self._together.see(events) if events else Sightings()
+        if seen.of(events) is Seen.FAILED:
             return Reply(503, "not all could be looked at; send it again")
         if found.unread:
             return _refusal(Refused(400, f"some of it can't be read: {found.unread}"))
-        jobs = seen.jobs(found.events)
+        jobs = seen.jobs(events)
         return Reply(200, f"{len(found.events)} events, {len(jobs)} jobs", jobs)
 
     def _known_secrets(self) -> Secrets | Reply:

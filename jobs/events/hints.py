@@ -52,6 +52,10 @@ class Hints:
         self._folders, self._notes, self._bucket = folders, notes, bucket
         self._troubles = troubles
 
+    def pointing(self, events: Iterable[ObjectEvent]) -> list[ObjectEvent]:
+        """Those that point at a folder; nothing is looked at, so no lock is needed."""
+        return [event for event in events if self._where(event) is not None]
+
     def see(self, events: Iterable[ObjectEvent]) -> Sightings:
         sightings = Sightings()
         by_folder: dict[Address, list[tuple[ObjectEvent, Hit]]] = {}

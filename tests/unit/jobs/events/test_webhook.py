@@ -191,3 +191,34 @@ def test_a_webhook_that_is_not_set_up_says_why_in_the_log_alone(make_doors, capl
     reply = doors.webhook(bearer(), BODY, NOW)
     assert (reply.status, reply.line) == (503, "the webhook is not set up")
     assert "NOT_THERE_AT_ALL: is empty" in caplog.text
+
+
+def test_an_event_that_starts_nothing_is_answered_while_a_look_goes_on(bucket, hook):
+    """Ceph lets the writer of an object wait until we have answered, and a look writes objects."""
+    own = r2(bucket, "zeroshift/inbox/clock")
+    with hook._together._turn, hook._lock:
+        assert hook.webhook(bearer(), own, NOW).line == "1 events, 0 jobs"
+
+
+def test_what_can_be_read_of_a_request_is_taken_and_the_rest_is_said(
+    store, bucket, hook, put, close
+):
+    put("a/1.png")
+    close("a")
+    body = b"[" + r2(bucket, "inbox/a/1.png") + b', {"hello": 1}]'
+    reply = hook.webhook(bearer(), body, NOW)
+    assert (reply.status, "no known shape; keys: hello" in reply.line) == (400, True)
+    assert len(queued(store, bucket)) == 1
+
+
+def test_a_key_that_no_store_has_is_passed_over_not_asked_for_again(bucket, hook):
+    assert hook.webhook(bearer(), r2(bucket, f"inbox/a/{'é' * 600}"), NOW).status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [(bearer(), None), (basic(), None), ({}, 401), (bearer(b"wrong"), 401), (signed(), 401)],
+)
+def test_the_headers_alone_tell_who_need_not_send_a_body(hook, headers, status):
+    reply = hook.refuse(headers, NOW)
+    assert (reply and reply.status) == status
