@@ -8,6 +8,7 @@ It may be shared between threads: one looks at a time, and requests that wait sh
 """
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,7 @@ from jobs.store.bucket import Store
 from jobs.submit.submission import Submitted
 
 log = logging.getLogger("zeroshift")
+LOOK_S = 10.0  # of requests, that senders wait for: what is left then is noted, for a controller
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,9 @@ class Doors:
         self._folders = Folders(store, settings, now)
         self._notes = Notes(store, settings.bucket)
         self._troubles = Troubles(monotonic)
-        self._hints = Hints(self._folders, self._notes, self._troubles, settings.bucket)
+        self._hints = Hints(self._folders, self._notes, self._troubles, settings.bucket, monotonic)
         self._listings = Listings(store, settings, self._folders, self._troubles)
-        self._together = Together(self.take)
+        self._together = Together(partial(self.take, patience_s=LOOK_S))
         self._consumer = self._make_consumer()
         self._listed_at: float | None = None
         self._secrets: Secrets | None = None
@@ -88,10 +90,10 @@ class Doors:
         """What the last look could not look at; why is in the log."""
         return sorted(self._troubles.lately)
 
-    def take(self, events: Sequence[ObjectEvent]) -> Sightings:
-        """Look where `events` point."""
+    def take(self, events: Sequence[ObjectEvent], patience_s: float = math.inf) -> Sightings:
+        """Look where `events` point; after `patience_s` seconds the rest is noted for later."""
         with self._lock:
-            return self._hints.see(events)
+            return self._hints.see(events, patience_s)
 
     def refuse(self, headers: Mapping[str, str], now: float) -> Reply | None:
         """The answer to who has proved nothing, before any of the body is read; else None."""
