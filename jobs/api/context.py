@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
+from anyio import CapacityLimiter
 from fastapi import Depends, Request
 
 from jobs.api.access.audit import Counts
@@ -18,12 +19,16 @@ from jobs.store.bucket import Store
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
+REQUESTS_OF_A_LOOK = 100
 RegistryOf = Callable[[Store, Settings], "CollectorRegistry"]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`is_local`: the server listens on loopback alone. `registry_of`: figures beside our own."""
+    """`is_local`: the server listens on loopback alone. `registry_of`: figures beside our own.
+
+    waiting_for_a_look   threads of `POST /events`: a burst of it leaves the API its own
+    """
 
     store: Store
     settings: Settings
@@ -35,6 +40,9 @@ class Context:
     is_local: bool = True
     registry_of: RegistryOf | None = None
     counts: Counts = field(default_factory=Counts)
+    waiting_for_a_look: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(REQUESTS_OF_A_LOOK)
+    )
 
     @property
     def bucket(self) -> str:

@@ -49,7 +49,7 @@ def list_() -> None:
 
 
 def _tried(settings: Settings, key: str) -> dict[str, Any]:
-    address = Address.parse(key) if "://" in key else Address(settings.bucket, key)
+    address = Address.parse(key if "://" in key else f"s3://{settings.bucket}/{key}")
     if address.bucket != settings.bucket:
         why = f"another bucket than {settings.bucket}"
         return {"key": str(address), "rule": None, "why": why}

@@ -8,7 +8,10 @@ batches.py      what of a folder is new, and whether it is closed: pure
 memory.py       what was taken of each folder, in the bucket, by compare-and-swap
 manifests.py    a batch as a request
 folders.py      a folder, as it is now, becomes a job when it is due
+hints.py        where events point, each folder once; together.py lets requests share a look
 queue.py        SQS, as few requests; consumer.py acts on its messages
+listings.py     what lies under the prefixes, whatever events say
+troubles.py     what fails waits, and holds up nothing else
 doors.py        all of them, as the controller calls them
 ```
 

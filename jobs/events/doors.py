@@ -4,30 +4,36 @@
     doors.look()                       # queue, notes, listings; answers the jobs that it has made
     doors.webhook(headers, body, now)  # POST /events
 
-It may be shared between threads: one looks at a time.
+It may be shared between threads: one looks at a time, and requests that wait share a look.
 """
 
 import logging
+import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from jobs.addresses import Address
 from jobs.errors import ZeroshiftError
 from jobs.events.consumer import Consumer
 from jobs.events.folders import Folders
 from jobs.events.hints import Hints, Seen, Sightings
+from jobs.events.listings import Listings
 from jobs.events.messages import ObjectEvent
 from jobs.events.notes import Notes
 from jobs.events.queue import Queue
 from jobs.events.rules import Hit, hit
-from jobs.events.webhook import Refused, Secrets, load_secrets, receive
+from jobs.events.together import Together
+from jobs.events.troubles import Troubles
+from jobs.events.webhook import Refused, Secrets, load_secrets, receive, refused_unread
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
 from jobs.submit.submission import Submitted
 
 log = logging.getLogger("zeroshift")
+LOOK_S = 10.0  # of requests, that senders wait for: what is left then is noted, for a controller
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +58,13 @@ class Doors:
         now: Callable[[], float] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store, self._settings, self._monotonic = store, settings, monotonic
+        self._settings, self._monotonic = settings, monotonic
         self._folders = Folders(store, settings, now)
         self._notes = Notes(store, settings.bucket)
-        self._hints = Hints(self._folders, self._notes, settings.bucket)
+        self._troubles = Troubles(monotonic)
+        self._hints = Hints(self._folders, self._notes, self._troubles, settings.bucket, monotonic)
+        self._listings = Listings(store, settings, self._folders, self._troubles)
+        self._together = Together(partial(self.take, patience_s=LOOK_S))
         self._consumer = self._make_consumer()
         self._listed_at: float | None = None
         self._secrets: Secrets | None = None
@@ -64,38 +73,63 @@ class Doors:
     def look(self, wait_s: int = 0) -> list[Submitted]:
         """See to everything once; answers the jobs that were made of folders by listing.
 
-        A folder that can't be looked at holds up no other. `ZeroshiftError` when nothing can.
+        What can't be looked at, a folder or a whole door, holds up no other; see `troubled`.
         """
         if not self._folders.rules:
             return []
         with self._lock:
+            self._troubles.lately.clear()
             if self._consumer is not None:
-                self._consumer.consume(wait_s)
-            self._take_noted()
-            return self._take_listed() if self._listing_is_due() else []
+                place = f"queue {self._settings.events.queue_url}"
+                self._troubles.attempt(place, partial(self._consumer.consume, wait_s))
+            self._troubles.attempt("folders that are noted", self._take_noted)
+            return self._listings.take() if self._listing_is_due() else []
 
-    def take(self, events: Iterable[ObjectEvent]) -> Sightings:
-        """Look where `events` point."""
+    @property
+    def troubled(self) -> list[str]:
+        """What the last look could not look at; why is in the log."""
+        return sorted(self._troubles.lately)
+
+    def take(self, events: Sequence[ObjectEvent], patience_s: float = math.inf) -> Sightings:
+        """Look where `events` point; after `patience_s` seconds the rest is noted for later."""
         with self._lock:
-            return self._hints.see(events)
+            return self._hints.see(events, patience_s)
+
+    def refuse(self, headers: Mapping[str, str], now: float) -> Reply | None:
+        """The answer to who has proved nothing, before any of the body is read; else None."""
+        secrets = self._known_secrets()
+        if isinstance(secrets, Reply):
+            return secrets
+        found = refused_unread(headers, now, self._settings.events, secrets)
+        return None if found is None else _refusal(found)
 
     def webhook(self, headers: Mapping[str, str], body: bytes, now: float) -> Reply:
         """Answer a request; 503 asks the sender to send it again."""
+        secrets = self._known_secrets()
+        if isinstance(secrets, Reply):
+            return secrets
+        found = receive(headers, body, now, self._settings.events, secrets)
+        if isinstance(found, Refused):
+            return _refusal(found)
+        # What starts nothing waits for no look: a store whose writers wait until it has told us of
+        # their object would wait for a look that writes objects, and that look for the store.
+        events = self._hints.pointing(found.events)
+        seen = self._together.see(events) if events else Sightings()
+        if seen.of(events) is Seen.FAILED:
+            return Reply(503, "not all could be looked at; send it again")
+        if found.unread:
+            return _refusal(Refused(400, f"some of it can't be read: {found.unread}"))
+        jobs = seen.jobs(events)
+        return Reply(200, f"{len(found.events)} events, {len(jobs)} jobs", jobs)
+
+    def _known_secrets(self) -> Secrets | Reply:
         try:
             if self._secrets is None:
                 self._secrets = load_secrets(self._settings.events)
         except ZeroshiftError as error:
             log.error("webhook: %s", error)
             return Reply(503, "the webhook is not set up")
-        found = receive(headers, body, now, self._settings.events, self._secrets)
-        if isinstance(found, Refused):
-            log.warning("webhook: refused (%d): %s", found.status, found.reason)
-            return Reply(found.status, found.reason)
-        seen = self.take(found.events)
-        if seen.of(found.events) is Seen.FAILED:
-            return Reply(503, "not all could be looked at; send it again")
-        jobs = tuple(each.record.job_id for each in seen.created)
-        return Reply(200, f"{len(found.events)} events, {len(jobs)} jobs", jobs)
+        return self._secrets
 
     def _make_consumer(self) -> Consumer | None:
         events = self._settings.events
@@ -112,46 +146,25 @@ class Doors:
         self._listed_at = now
         return True
 
-    def _take_noted(self) -> None:
+    def _take_noted(self) -> bool:
         if not self._settings.events.are_used:
-            return  # nobody leaves notes where there are listings alone
+            return True  # nobody leaves notes where there are listings alone
         for folder in self._notes.due(self._folders.now()):
-            where = hit(self._folders.rules, folder / "_SUCCESS")
-            if not isinstance(where, Hit):  # the rule is gone, and what it said with it
-                self._notes.drop(folder)
-                continue
-            try:
-                look = self._folders.look(folder, where.rule)
-                self._note(folder, look.due_at)
-            except ZeroshiftError as error:
-                log.warning("%s: will look again: %s", folder, error)
+            self._troubles.attempt(folder, partial(self._look_at_noted, folder))
+        return True
 
-    def _note(self, folder: Address, due_at: float | None) -> None:
+    def _look_at_noted(self, folder: Address) -> bool:
+        where = hit(self._folders.rules, folder / "_SUCCESS")
+        due_at = None  # without a rule: it is gone, and what it said with it
+        if isinstance(where, Hit):
+            due_at = self._folders.look(folder, where.rule).due_at
         if due_at is None:
             self._notes.drop(folder)
         else:
             self._notes.put(folder, due_at)
+        return True
 
-    def _take_listed(self) -> list[Submitted]:
-        """List all that there is under the rules, and take what is due."""
-        created: list[Submitted] = []
-        there: set[str] = set()
-        for prefix in self._prefixes():
-            listing = self._store.list(Address(self._settings.bucket, prefix))
-            for folder in self._folders.sorted(listing).values():
-                there.add(folder.address.key)
-                try:
-                    created += self._folders.take(folder).created
-                except ZeroshiftError as error:
-                    log.warning("%s: will look again: %s", folder.address, error)
-        self._folders.settled.keep(there)
-        return created
 
-    def _prefixes(self) -> list[str]:
-        """The rules' prefixes without those that lie within another."""
-        all_of_them = sorted(rule.prefix for rule in self._folders.rules)
-        outer: list[str] = []
-        for prefix in all_of_them:
-            if not (outer and prefix.startswith(outer[-1])):
-                outer.append(prefix)
-        return outer
+def _refusal(found: Refused) -> Reply:
+    log.warning("webhook: refused (%d): %s", found.status, found.reason)
+    return Reply(found.status, found.reason)

@@ -4,16 +4,19 @@ Duplicates, stale and reordered events end in the same look, which sees the buck
 """
 
 import logging
-from collections.abc import Iterable
+import math
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 
 from jobs.addresses import Address
-from jobs.errors import ZeroshiftError
-from jobs.events.folders import Folders
+from jobs.events.folders import Folders, Look
 from jobs.events.messages import ObjectEvent, latest
 from jobs.events.notes import Notes
 from jobs.events.rules import Hit, Miss, hit
+from jobs.events.troubles import Troubles
 from jobs.submit.submission import Submitted
 
 log = logging.getLogger("zeroshift")
@@ -29,24 +32,46 @@ class Seen(IntEnum):
 
 @dataclass(slots=True)
 class Sightings:
-    """What came of each (bucket, key)."""
+    """What came of each (bucket, key), and the jobs that were made where it points."""
 
     found: dict[tuple[str, str], Seen] = field(default_factory=dict)
-    created: list[Submitted] = field(default_factory=list)
+    made: dict[tuple[str, str], tuple[Submitted, ...]] = field(default_factory=dict)
 
     def of(self, events: Iterable[ObjectEvent]) -> Seen:
         """The worst of `events`; of none it is DONE."""
         return max((self.found[event.bucket, event.key] for event in events), default=Seen.DONE)
 
+    def jobs(self, events: Iterable[ObjectEvent]) -> tuple[str, ...]:
+        """The ids of the jobs that were made where `events` point, each once."""
+        made = (each for e in events for each in self.made.get((e.bucket, e.key), ()))
+        return tuple(dict.fromkeys(each.record.job_id for each in made))
+
 
 class Hints:
     """Looks where events point. Not safe between threads without a lock."""
 
-    def __init__(self, folders: Folders, notes: Notes, bucket: str) -> None:
+    def __init__(
+        self,
+        folders: Folders,
+        notes: Notes,
+        troubles: Troubles,
+        bucket: str,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._folders, self._notes, self._bucket = folders, notes, bucket
+        self._troubles, self._monotonic = troubles, monotonic
 
-    def see(self, events: Iterable[ObjectEvent]) -> Sightings:
-        sightings = Sightings()
+    def pointing(self, events: Iterable[ObjectEvent]) -> list[ObjectEvent]:
+        """Those that point at a folder; nothing is looked at, so no lock is needed."""
+        return [event for event in events if self._where(event) is not None]
+
+    def see(self, events: Iterable[ObjectEvent], patience_s: float = math.inf) -> Sightings:
+        """Look at each folder once; when `patience_s` seconds are over, note the rest instead.
+
+        Whoever looks at notes, a controller, takes them up. When the patience is over for the
+        second time, what is left has FAILED.
+        """
+        sightings, ends = Sightings(), self._monotonic() + patience_s
         by_folder: dict[Address, list[tuple[ObjectEvent, Hit]]] = {}
         for place, event in latest(events).items():
             sightings.found[place] = Seen.DONE
@@ -54,7 +79,8 @@ class Hints:
             if where is not None:
                 by_folder.setdefault(where.folder, []).append((event, where))
         for pointing in by_folder.values():
-            self._look(pointing, sightings)
+            late_s = self._monotonic() - ends
+            self._look(pointing, sightings, late_s > 0, late_s > patience_s)
         return sightings
 
     def _where(self, event: ObjectEvent) -> Hit | None:
@@ -69,17 +95,32 @@ class Hints:
             return None
         return where
 
-    def _look(self, pointing: list[tuple[ObjectEvent, Hit]], sightings: Sightings) -> None:
+    def _look(
+        self,
+        pointing: list[tuple[ObjectEvent, Hit]],
+        sightings: Sightings,
+        late: bool,
+        too_late: bool,
+    ) -> None:
         where = pointing[0][1]
-        try:
-            look = self._folders.look(where.folder, where.rule)
-            if look.due_at is not None:
-                self._notes.put(where.folder, look.due_at)
-        except ZeroshiftError as error:
-            log.warning("%s: will look again: %s", where.folder, error)
-            sightings.found |= {(e.bucket, e.key): Seen.FAILED for e, _ in pointing}
-            return
-        sightings.created += look.created
+        how = self._note if late else self._look_and_note
+        look = None if too_late else self._troubles.attempt(where.folder, partial(how, where))
         for event, spot in pointing:
-            if not spot.marker and event.key not in look.keys:
-                sightings.found[event.bucket, event.key] = Seen.GONE
+            place = (event.bucket, event.key)
+            if look is None:
+                sightings.found[place] = Seen.FAILED
+                continue
+            sightings.made[place] = look.created
+            if not late and not spot.marker and event.key not in look.keys:
+                sightings.found[place] = Seen.GONE
+
+    def _note(self, where: Hit) -> Look:
+        now = self._folders.now()
+        self._notes.put(where.folder, now)
+        return Look(due_at=now)
+
+    def _look_and_note(self, where: Hit) -> Look:
+        look = self._folders.look(where.folder, where.rule)
+        if look.due_at is not None:
+            self._notes.put(where.folder, look.due_at)
+        return look

@@ -4,11 +4,15 @@ Set `jobs.events.lambda_handler.handler` as the function's handler, and its envi
 controller's (`ZEROSHIFT_BUCKET`, `ZEROSHIFT_RULES`, …). Triggers may be the SQS queue (with
 `ReportBatchItemFailures`), SNS, S3 itself, EventBridge, or EventBridge's scheduler, which makes it
 look at listings and schedules. The jobs are worked by a controller.
+
+Imports are all at the top: they are Lambda's init phase. Settings and client outlive a call; the
+doors do not, since what they know by a monotonic clock is wrong after a function was frozen.
 """
 
 import json
 import os
 import time
+from functools import cache
 from typing import Any
 
 from jobs.events.doors import Doors
@@ -23,11 +27,16 @@ Failures = dict[str, list[dict[str, str]]]
 
 def handler(event: dict[str, Any], context: object = None) -> Failures:
     """What Lambda calls; answers which messages of a queue are to come again."""
+    return handle(event, *_standing())
+
+
+@cache
+def _standing() -> tuple[Store, Settings]:
     settings = load_settings()
     options = StoreOptions(
         settings.endpoint_url, settings.region, settings.addressing, settings.checksums
     )
-    return handle(event, Store(options), settings)
+    return Store(options), settings
 
 
 def handle(event: dict[str, Any], store: Store, settings: Settings) -> Failures:
@@ -53,11 +62,13 @@ def _look(doors: Doors, store: Store, settings: Settings) -> None:
     owner = f"lambda-{os.environ.get('AWS_LAMBDA_LOG_STREAM_NAME', os.getpid())}"
     Scheduler(store, settings, owner, time.time).look()
     doors.look()
+    if doors.troubled:
+        raise RuntimeError(f"could not look at {', '.join(doors.troubled)}; Lambda calls again")
 
 
-def _bodies(event: dict[str, Any]) -> list[tuple[str, str]]:
+def _bodies(event: object) -> list[tuple[str, str]]:
     """The messages in an event of Lambda's, each with its id in a queue, or ""."""
-    records = event.get("Records")
+    records = event.get("Records") if isinstance(event, dict) else None
     if not isinstance(records, list) or not records or not isinstance(records[0], dict):
         return [("", json.dumps(event))]
     if records[0].get("eventSource") == "aws:sqs":

@@ -1,8 +1,9 @@
 """What a message about a bucket says, whoever sent it: pure, from bytes to events.
 
 Understood are S3's notifications (as AWS, MinIO and Ceph send them; also within SNS's envelope),
-EventBridge's, and Cloudflare R2's. Senders differ in how they write a key: AWS and MinIO encode it
-as a form does, so it is decoded once; EventBridge, Ceph and R2 send it as it is.
+EventBridge's, and Cloudflare R2's, alone or as a list of several. Senders differ in how they write
+a key: AWS and MinIO encode it as a form does, so it is decoded once; EventBridge, Ceph and R2 send
+it as it is.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import Any, Literal
 from urllib.parse import unquote_plus
 
 Kind = Literal["created", "removed", "other"]
-SENDS_PLAIN_KEYS = ("ceph:s3",)
+CEPH = "ceph:s3"
 ENVELOPES = 3  # SNS within SNS is as deep as it gets
 R2_KINDS: dict[str, Kind] = {
     "PutObject": "created",
@@ -63,6 +64,8 @@ def parse(body: str | bytes) -> tuple[Event, ...]:
 
 
 def _parse(document: Any, envelopes: int) -> tuple[Event, ...]:
+    if isinstance(document, list):
+        return _parse_all(document, envelopes)
     if not isinstance(document, dict):
         return (Unknown(f"not a JSON object but {type(document).__name__}"),)
     if document.get("Type") == "Notification" and isinstance(document.get("Message"), str):
@@ -82,6 +85,14 @@ def _parse(document: Any, envelopes: int) -> tuple[Event, ...]:
     return (Unknown(f"no known shape; keys: {keys[:100]}"),)
 
 
+def _parse_all(documents: list[Any], envelopes: int) -> tuple[Event, ...]:
+    """Of a sender that gathers its messages, as a forwarder of a queue does."""
+    if not envelopes:
+        return (Unknown("envelopes within envelopes"),)
+    found = tuple(event for each in documents for event in _parse(each, envelopes - 1))
+    return found or (Unknown("an empty list"),)
+
+
 def _read(how: Callable[[dict[str, Any]], ObjectEvent], record: Any) -> Event:
     try:
         event = how(record)
@@ -94,17 +105,26 @@ def _read(how: Callable[[dict[str, Any]], ObjectEvent], record: Any) -> Event:
 
 def _of_record(record: dict[str, Any]) -> ObjectEvent:
     what, name = record["s3"]["object"], _text(record["eventName"]).removeprefix("s3:")
-    key = _text(what["key"])
-    plain = record.get("eventSource") in SENDS_PLAIN_KEYS
+    key, sequencer = _text(what["key"]), _text(what.get("sequencer") or "")
+    ceph = record.get("eventSource") == CEPH
     return ObjectEvent(
         bucket=_text(record["s3"]["bucket"]["name"]),
-        key=key if plain else unquote_plus(key, errors="strict"),
+        key=key if ceph else unquote_plus(key, errors="strict"),
         kind=_kind(name),
         version=_text(what.get("versionId") or ""),
         etag=_text(what.get("eTag") or what.get("etag") or "").strip('"'),
         size=int(what.get("size") or 0),
-        sequencer=_text(what.get("sequencer") or ""),
+        sequencer=_in_order(sequencer) if ceph else sequencer,
     )
+
+
+def _in_order(sequencer: str) -> str:
+    """Ceph's, seconds and nanoseconds with their lowest byte first, so that its text orders it."""
+    try:
+        seconds, nanoseconds = bytes.fromhex(sequencer[:8]), bytes.fromhex(sequencer[8:])
+    except ValueError:
+        return ""
+    return (seconds[::-1] + nanoseconds[::-1]).hex() if len(sequencer) == 16 else ""
 
 
 def _kind(name: str) -> Kind:

@@ -36,14 +36,14 @@ class Notes:
 
     def due(self, now: float) -> Iterator[Address]:
         """Folders whose time has come."""
+        before, self._read = self._read, {}
         for found in list(self._store.list(self._root)):
             place = (found.address.key, f"{found.etag} {found.modified}")
-            if place not in self._read:
-                note = self._load(found.address)
-                if note is None:
-                    continue
-                self._read[place] = note
-            folder, due_at = self._read[place]
+            note = before.get(place) or self._load(found.address)
+            if note is None:
+                continue
+            self._read[place] = note
+            folder, due_at = note
             if due_at <= now:
                 yield folder
 

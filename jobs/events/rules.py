@@ -8,6 +8,8 @@ from jobs.addresses import ROOT, Address
 from jobs.inputs.pin import MARKERS
 from jobs.settings.doors import Rule
 
+LONGEST_KEY = 1024  # bytes; no store has a longer one
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -34,6 +36,8 @@ class Miss:
 def hit(rules: Sequence[Rule], address: Address) -> Hit | Miss:
     """The longest prefix wins."""
     key = address.key
+    if len(key.encode()) > LONGEST_KEY:
+        return Miss(f"no key has more than {LONGEST_KEY} bytes, and this one {len(key.encode())}")
     if key.startswith(ROOT):
         return Miss(f"it lies under {ROOT}, which is our own")
     under = [rule for rule in rules if key.startswith(rule.prefix)]

@@ -35,9 +35,10 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The events of a request; none for a sender's test."""
+    """The events of a request, none for a sender's test; `unread`: why not all could be read."""
 
     events: tuple[ObjectEvent, ...]
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +86,31 @@ def receive(
     """What a request says, if it may say anything; `now` in seconds since the epoch."""
     if len(body) > settings.max_body_bytes:
         return Refused(413, f"body of more than {settings.max_body_bytes} bytes")
-    given = {name.lower(): value for name, value in headers.items()}
-    refusal = _unproved(given, body, now, settings, secrets)
+    refusal = refused_unread(headers, now, settings, secrets)
+    if refusal is None and secrets.key is not None:
+        refusal = _wrongly_signed(_by_lower_name(headers), body, secrets.key)
     if refusal is not None:
         return refusal
     found = parse(body)
-    unknown = [each.reason for each in found if isinstance(each, Unknown)]
-    if unknown:
-        return Refused(400, f"can't be read: {unknown[0]}")
-    return Accepted(tuple(each for each in found if isinstance(each, ObjectEvent)))
+    unread = next((each.reason for each in found if isinstance(each, Unknown)), "")
+    events = tuple(each for each in found if isinstance(each, ObjectEvent))
+    if unread and not events:
+        return Refused(400, f"can't be read: {unread}")
+    return Accepted(events, unread)
 
 
-def _unproved(
-    given: Mapping[str, str], body: bytes, now: float, settings: Events, secrets: Secrets
+def refused_unread(
+    headers: Mapping[str, str], now: float, settings: Events, secrets: Secrets
 ) -> Refused | None:
-    """Why a request is not to be believed; None: it is."""
+    """Why a request is not to be believed, as far as its headers tell; None: they are in order.
+
+    So nobody has us hold a body without the token, or without what looks like a late signature.
+    """
+    given = _by_lower_name(headers)
     if secrets.token is None and secrets.key is None:
         return Refused(403, "no secret is set; see settings events.token_variable")
     if secrets.key is not None and SIGNATURE in given:
-        return _wrongly_signed(given, body, now, settings.replay_window_s, secrets.key)
+        return _out_of_time(given.get(TIMESTAMP, ""), now, settings.replay_window_s)
     if secrets.token is None:
         return Refused(401, f"not signed; send {SIGNATURE} and {TIMESTAMP}")
     token = _token(given.get("authorization", ""))
@@ -125,15 +132,24 @@ def _token(authorization: str) -> bytes | None:
         return None
 
 
-def _wrongly_signed(
-    given: Mapping[str, str], body: bytes, now: float, window_s: float, key: bytes
-) -> Refused | None:
-    sent = given.get(TIMESTAMP, "")
+def _out_of_time(sent: str, now: float, window_s: float) -> Refused | None:
     if not (sent.isascii() and sent.isdigit() and len(sent) <= 12):
         return Refused(401, f"{TIMESTAMP} is no number of seconds since 1970")
-    expected = "sha256=" + hmac.digest(key, sent.encode() + b"." + body, "sha256").hex()
-    if not hmac.compare_digest(given[SIGNATURE].strip().encode(), expected.encode()):
-        return Refused(401, "the signature is wrong")
     if abs(now - int(sent)) > window_s:
         return Refused(401, f"{TIMESTAMP} is more than {window_s:g} s from now")
     return None
+
+
+def _wrongly_signed(given: Mapping[str, str], body: bytes, key: bytes) -> Refused | None:
+    """None for what is not signed, too: then it bears the token."""
+    if SIGNATURE not in given:
+        return None
+    signed = given[TIMESTAMP].encode() + b"." + body
+    expected = "sha256=" + hmac.digest(key, signed, "sha256").hex()
+    if not hmac.compare_digest(given[SIGNATURE].strip().encode(), expected.encode()):
+        return Refused(401, "the signature is wrong")
+    return None
+
+
+def _by_lower_name(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

@@ -9,6 +9,7 @@ import logging
 import pytest
 
 from jobs.errors import SettingsError, StoreUnavailable
+from jobs.events.doors import LOOK_S
 from jobs.events.messages import ObjectEvent
 from jobs.events.webhook import Accepted, Refused, Secrets, load_secrets, receive
 from jobs.queue import queued
@@ -191,3 +192,63 @@ def test_a_webhook_that_is_not_set_up_says_why_in_the_log_alone(make_doors, capl
     reply = doors.webhook(bearer(), BODY, NOW)
     assert (reply.status, reply.line) == (503, "the webhook is not set up")
     assert "NOT_THERE_AT_ALL: is empty" in caplog.text
+
+
+def test_an_event_that_starts_nothing_is_answered_while_a_look_goes_on(bucket, hook):
+    """Ceph lets the writer of an object wait until we have answered, and a look writes objects."""
+    own = r2(bucket, "zeroshift/inbox/clock")
+    with hook._together._turn, hook._lock:
+        assert hook.webhook(bearer(), own, NOW).line == "1 events, 0 jobs"
+
+
+def test_what_can_be_read_of_a_request_is_taken_and_the_rest_is_said(
+    store, bucket, hook, put, close
+):
+    put("a/1.png")
+    close("a")
+    body = b"[" + r2(bucket, "inbox/a/1.png") + b', {"hello": 1}]'
+    reply = hook.webhook(bearer(), body, NOW)
+    assert (reply.status, "no known shape; keys: hello" in reply.line) == (400, True)
+    assert len(queued(store, bucket)) == 1
+
+
+def test_a_key_that_no_store_has_is_passed_over_not_asked_for_again(bucket, hook):
+    assert hook.webhook(bearer(), r2(bucket, f"inbox/a/{'é' * 600}"), NOW).status == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [(bearer(), None), (basic(), None), ({}, 401), (bearer(b"wrong"), 401), (signed(), 401)],
+)
+def test_the_headers_alone_tell_who_need_not_send_a_body(hook, headers, status):
+    reply = hook.refuse(headers, NOW)
+    assert (reply and reply.status) == status
+
+
+def test_a_request_about_more_folders_than_can_be_looked_at_in_time_is_noted_and_not_lost(
+    store, bucket, hook, put, close, clock, started
+):
+    """Two are looked at, two noted, the last ones asked for again."""
+    for number in range(6):
+        put(f"{number}/1.png")
+        close(f"{number}")
+    look, put_note, passed = hook._folders.look, hook._notes.put, [0.0]
+
+    def slow(act):
+        def acted(*arguments):
+            passed[0] += LOOK_S * 0.6
+            return act(*arguments)
+
+        return acted
+
+    hook._hints._monotonic = lambda: passed[0]
+    hook._folders.look, hook._notes.put = slow(look), slow(put_note)
+    body = b"[" + b",".join(r2(bucket, f"inbox/{n}/1.png") for n in range(6)) + b"]"
+    assert hook.webhook(bearer(), body, NOW).status == 503
+    assert started(store, bucket) == [("0/1.png",), ("1/1.png",)]
+    hook._folders.look, hook._notes.put, hook._listed_at = look, put_note, hook._monotonic()
+    clock.ahead_s = 1
+    hook.look()  # as a controller does; it lists nothing now
+    assert started(store, bucket) == [(f"{n}/1.png",) for n in range(4)]
+    assert hook.webhook(bearer(), body, NOW).status == 200
+    assert len(queued(store, bucket)) == 6
