@@ -23,6 +23,7 @@ from jobs.events.notes import Notes
 from jobs.events.queue import Queue
 from jobs.events.rules import Hit, hit
 from jobs.events.webhook import Refused, Secrets, load_secrets, receive
+from jobs.plurals import counted
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
 from jobs.submit.submission import Submitted
@@ -95,7 +96,8 @@ class Doors:
         if seen.of(found.events) is Seen.FAILED:
             return Reply(503, "not all could be looked at; send it again")
         jobs = tuple(each.record.job_id for each in seen.created)
-        return Reply(200, f"{len(found.events)} events, {len(jobs)} jobs", jobs)
+        said = f"{counted(len(found.events), 'event')}, {counted(len(jobs), 'job')}"
+        return Reply(200, said, jobs)
 
     def _make_consumer(self) -> Consumer | None:
         events = self._settings.events

@@ -5,6 +5,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from jobs.plurals import counted
 from jobs.report import summary
 
 
@@ -20,6 +21,7 @@ def make_environment(package: str, folder: str, **more: Callable[..., Any]) -> E
     common = {
         "duration": summary.duration,
         "when": summary.when,
+        "counted": counted,
         "count": lambda number: f"{number:,}",
         "words": lambda text: text.replace("_", " "),
     }
