@@ -52,6 +52,7 @@ class Order(Noun):
     retry           whether an answer that is wrong is asked for once more
     confidence      whether rows tell the probability of each chosen value
     thumbs          whether small pictures are kept beside the rows, for the report
+    thumbs_side     their longest side in pixels, by how many pictures the job has
     grammar_check   how many pictures of the first shard are asked without the grammar too
     image_tokens    the most tokens that a picture may take; None is the pixel bounds alone
     frames          which pages and animation frames: first, all, every:N
@@ -79,6 +80,7 @@ class Order(Noun):
     retry: bool = True
     confidence: bool = False
     thumbs: bool = False
+    thumbs_side: int = 240
     grammar_check: int = 0
     min_pixels: int | None
     max_pixels: int | None

@@ -18,6 +18,7 @@ from jobs.addresses import Address, JobPaths
 from jobs.commit import commit
 from jobs.errors import RowsSpooled, ZeroshiftError
 from jobs.order import Marker
+from jobs.plurals import counted
 from jobs.store.bucket import Store
 
 WAITS_S = (1.0, 5.0, 15.0, 30.0)
@@ -46,14 +47,15 @@ class Spool:
         for wait_s in WAITS_S:
             self.sleep(wait_s)
             try:
-                counted = commit(self.fresh(), paths, body, marker)
+                marked = commit(self.fresh(), paths, body, marker)
             except ZeroshiftError as error:
                 reason = error
             else:
                 _forget(kept)
-                return counted
+                return marked
         raise RowsSpooled(
-            f"shard {marker.shard}: {marker.rows} rows are kept in {kept}; not written: {reason}"
+            f"shard {marker.shard}: {counted(marker.rows, 'row')} kept in {kept}; "
+            f"not written: {reason}"
         ) from reason
 
     def settled(self, store: Store, paths: JobPaths, shard: int) -> Marker | None:
@@ -89,9 +91,10 @@ class Spool:
             with suppress(OSError):
                 _forget(place)
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            disk = f"no space left on {self.folder}" if full else error
             raise RowsSpooled(
-                f"shard {marker.shard}: {marker.rows} rows are lost: the store refused them ({why})"
-                f", and so did the disk: {f'no space left on {self.folder}' if full else error}"
+                f"shard {marker.shard}: {counted(marker.rows, 'row')} lost: the store refused them "
+                f"({why}), and so did the disk: {disk}"
             ) from error
         return place
 

@@ -9,8 +9,18 @@ import zipfile
 from collections.abc import Iterable, Sequence
 
 KIND = "image/webp"
-LONGEST_SIDE = 240  # pixels: sharp on a card in a gallery, some 2 to 6 KB
+LEAST_SIDE = 240  # pixels, the longer side: sharp on a card in a gallery, some 2 to 6 KB
+# Of a small job they are large enough to look at a defect. A picture that takes more than these
+# bytes at a size, as noise does, is kept at a smaller one; so all together stay below the room.
+SIDES = {1024: 96 << 10, 768: 48 << 10, 480: 24 << 10}
+ROOM_BYTES = 64 << 20
 NEVER = (1980, 1, 1, 0, 0, 0)  # the same pictures make the same file
+
+
+def side_for(pictures: int, room_bytes: int = ROOM_BYTES) -> int:
+    """The longest side, in pixels, at which so many pictures stay within `room_bytes`."""
+    fitting = (side for side, most in SIDES.items() if pictures * most <= room_bytes)
+    return next(fitting, LEAST_SIDE)
 
 
 def pack(of_rows: Iterable[Sequence[bytes]]) -> bytes:

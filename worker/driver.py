@@ -17,6 +17,7 @@ from ray.serve.exceptions import RayServeException
 
 from jobs.addresses import JobPaths
 from jobs.order import Attempt, Order
+from jobs.plurals import counted
 from jobs.store.bucket import Store
 from worker.errors import HandedBack, NodeLeaving, ShardFailed
 from worker.hand_back import HandBack
@@ -59,7 +60,7 @@ class Driver:
             for response in flying:
                 response.cancel()
         if self.hand_back.given and (waiting or flying):
-            raise HandedBack(f"{len(waiting) + len(flying)} shards are left")
+            raise HandedBack(f"{counted(len(waiting) + len(flying), 'shard')} left")
 
     def _work(self, waiting: deque[int], flying: dict[Any, int]) -> None:
         """Until nothing is left, or nothing more may be handed out or waited for."""

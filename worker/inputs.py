@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -10,15 +11,16 @@ from jobs.order import Order, PinnedInput, PinnedObject
 from jobs.rows import Row, RowError
 from jobs.spool import Spool
 from jobs.store.bucket import Store
+from jobs.thumbs import SIDES, side_for
 from worker.asking import Asker, Outcome, Tries
 from worker.busy import Busy
 from worker.engines.base import Engine
-from worker.errors import WorkerError
+from worker.errors import PictureError, WorkerError
 from worker.families import Family
 from worker.fetch import fetch
 from worker.grammar_check import Comparison
 from worker.pictures import Decoders, Limits, Prepared, Selection, Unprepared, prepare_all
-from worker.thumbs import small
+from worker.thumbs import closer_look, small
 from worker.timing import Clock
 
 T = TypeVar("T")
@@ -110,27 +112,38 @@ class InputRun:
         threads."""
         data = fetch(self.tools.store, each)
         clock.lap("fetch_s")
-        frames = self._decoded(data)
+        family = self.tools.family.narrowed(self.order.image_tokens)
+        frames = self._decoded(data, family, Selection(self.order.frames, self.order.video))
         if self.order.thumbs:
-            self._keep_small(frames)
+            self._keep_small(data, frames)
         clock.lap("decode_s")
         return frames
 
-    def _keep_small(self, frames: Sequence[Prepared | Unprepared]) -> None:
+    def _keep_small(self, data: bytes, frames: Sequence[Prepared | Unprepared]) -> None:
+        """Frames of a file share what one picture may take."""
+        side = side_for(len(frames), SIDES.get(self.order.thumbs_side, 0))
         for each in frames:
             if isinstance(each, Prepared):
                 row = 0 if self._is_together else each.frame
-                self.thumbs.setdefault(row, []).append(small(each))
+                look = self._closer(data, each, side) if len(frames) == 1 else each
+                self.thumbs.setdefault(row, []).append(small(look, side))
 
-    def _decoded(self, data: bytes) -> Sequence[Prepared | Unprepared]:
-        tools, order = self.tools, self.order
-        wanted = (
-            tools.family.narrowed(order.image_tokens),
-            tools.limits,
-            Selection(order.frames, order.video),
-        )
-        if tools.decoders is not None:
-            return tools.decoders.prepare(data, *wanted)
+    def _closer(self, data: bytes, seen: Prepared, side: int) -> Prepared:
+        """The same picture larger than the model sees it, where people want it so."""
+        wanted = closer_look(seen, side)
+        if wanted is not None:
+            with suppress(PictureError):  # what the model saw will do
+                [found] = self._decoded(data, wanted, Selection())
+                if isinstance(found, Prepared):
+                    return found
+        return seen
+
+    def _decoded(
+        self, data: bytes, family: Family, selection: Selection
+    ) -> Sequence[Prepared | Unprepared]:
+        wanted = family, self.tools.limits, selection
+        if self.tools.decoders is not None:
+            return self.tools.decoders.prepare(data, *wanted)
         return _decoded_here(data, *wanted)
 
     async def _row(self, frame: list[Prepared] | Unprepared, clock: Clock) -> Row:

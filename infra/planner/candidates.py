@@ -80,7 +80,7 @@ class Judge:
         timely = [nodes for nodes in counts if alone.over(nodes).wall.high <= deadline_s]
         if not timely:
             slow = alone.over(counts[-1]).wall.high
-            raise Unfit(f"misses the deadline: {slow:,.0f} s at the slow end, {counts[-1]} nodes")
+            raise Unfit(f"misses the deadline: {slow:,.0f} s at the slow end, nodes: {counts[-1]}")
         nodes = min(timely, key=lambda n: billed_s(offer, n, alone.over(n).node.expected))
         return self._candidate(offer, fit, nodes, alone.over(nodes))
 

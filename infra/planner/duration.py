@@ -74,7 +74,8 @@ def measured_duration(known: Measured, tokens: float, rest: Range) -> Duration:
     start = Range(known.startup_s, known.startup_s, known.startup_s)
     rates = (known.fastest_s, known.median_s, known.slowest_s)
     work = Range(*(rate * tokens for rate in rates))
-    return Duration(start, work, rest, f"measured by {known.jobs} earlier jobs")
+    jobs = "job" if known.jobs == 1 else "jobs"
+    return Duration(start, work, rest, f"measured by {known.jobs} earlier {jobs}")
 
 
 def demand_of(spec: ModelSpec, work: Workload, tokens: Tokens) -> Demand:

@@ -4,6 +4,7 @@ Plain HTML without scripts, and nothing is fetched from elsewhere: it works wher
 """
 
 import json
+import re
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -16,7 +17,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
     "color:#1a1a1a;background:#fff}pre{background:#f3f3f3;padding:.75rem;overflow:auto}"
-    "h2{margin-top:2.5rem;font-size:1.1rem}code{font-size:.9rem}"
+    "h2{margin-top:2.5rem;font-size:1.1rem;overflow-wrap:anywhere}code{font-size:.9em}"
+    ":focus-visible{outline:2px solid;outline-offset:2px}"
     "@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}pre{background:#262626}"
     "a{color:#8ab4f8}}"
 )
@@ -59,9 +61,13 @@ def _request(
     queries = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
     asked = f"<p>Query: <code>{escape(', '.join(queries))}</code></p>" if queries else ""
     return (
-        f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(about)}</p>{asked}"
-        f"<pre>{escape(command)}</pre>"
+        f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{_worded(about)}</p>{asked}"
+        f'<pre tabindex="0">{escape(command)}</pre>'
     )
+
+
+def _worded(about: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(about))
 
 
 def _command(

@@ -16,6 +16,7 @@ from jobs.cost.reconcile import Reconciliation, Verdict
 from jobs.cost.since import parse_since
 from jobs.cost.verify import verify as verified
 from jobs.errors import UserError
+from jobs.plurals import counted
 
 DAY_S = 86400.0
 
@@ -47,7 +48,8 @@ def verify(
             for line in found:
                 wrong += 1
                 out.print(line, markup=False, emoji=False)
-            out.print(f"{wrong} lines differ" if wrong else "the ledger and every bill agree")
+            differing = counted(wrong, "line differs", "lines differ")
+            out.print(differing if wrong else "the ledger and every bill agree")
         if wrong:
             raise typer.Exit(Exit.FAILED)
 

@@ -25,6 +25,7 @@ from jobs.cost.focus_rules import Broken, check_header, check_rows
 from jobs.cost.ledger import day_of, entries
 from jobs.cost.since import parse_since
 from jobs.errors import UserError
+from jobs.plurals import counted
 
 SHOWN = 20
 FORMATS = ("focus",)
@@ -93,7 +94,8 @@ def _deliver(path: Path, output: Path | None) -> None:
 
 def _say(unpriced: int, broken: list[Broken], checked: bool) -> None:
     if unpriced:
-        err.print(f"{unpriced} entries have no price, and FOCUS no way to say so: left out")
+        without = counted(unpriced, "entry has", "entries have")
+        err.print(f"{without} no price, and FOCUS no way to say so: left out")
     for each in broken:
         err.print(f"broken rule: {each}", markup=False)
     if broken:

@@ -17,6 +17,7 @@ from jobs.cost.comparison import AtEndpoint
 from jobs.cost.entry import CLASSES
 from jobs.cost.report import Report, Sums
 from jobs.cost.report_json import sums_to_json
+from jobs.plurals import counted, plural
 
 UNKNOWN = "unknown"
 PARTLY = "+"  # after an amount that lacks entries without a price
@@ -89,8 +90,8 @@ def _cells(share: Decimal, room: int) -> int:
 def print_unpriced(console: Console, total: Sums) -> None:
     if total.unpriced:
         console.print(
-            f"{PARTLY} {total.unpriced} of {total.entries} entries have no price: "
-            "they are in no amount"
+            f"{PARTLY} {total.unpriced:,} of {counted(total.entries, 'entry', 'entries')} "
+            f"{plural(total.unpriced, 'has', 'have')} no price: in no amount"
         )
 
 
@@ -99,7 +100,8 @@ def print_otherwise(
 ) -> None:
     """The same work at other tariffs; `at` is by model, None where no endpoint is known."""
     total = report.total
-    missing = f" (without {total.unpriced} entries of unknown price)" if total.unpriced else ""
+    without = f" (without {counted(total.unpriced, 'entry', 'entries')} of unknown price)"
+    missing = without if total.unpriced else ""
     hourly = None if total.total_usd is None else total.hourly_usd
     console.print("\nthe same work otherwise, in USD")
     console.print(f"billed by the begun hour  {usd(hourly)}{missing}")

@@ -13,6 +13,7 @@ from jobs.closing.evaluate import Report, evaluate
 from jobs.closing.results import rows_of
 from jobs.errors import UserError
 from jobs.manifest.manifest import Manifest, parse_manifest
+from jobs.plurals import counted
 from jobs.rows import Row
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
@@ -102,8 +103,8 @@ def _label(line: str, where: str) -> tuple[str, Any]:
 def print_report(console: Console, report: Report) -> None:
     plain = report.to_dict()
     console.print(
-        f"{report.labelled} with a label: {report.answered} answered, {report.unanswered} errors; "
-        f"{report.unlabelled} without one"
+        f"{report.labelled} with a label: {report.answered} answered, "
+        f"{counted(report.unanswered, 'error')}; {report.unlabelled} without one"
     )
     for name, found in plain["fields"].items():
         console.print(f"{name}: {_percent(found['accuracy'])} right")

@@ -15,6 +15,7 @@ from rich.progress import (
 )
 
 from jobs.cost.projection import projected_usd
+from jobs.plurals import plural
 from jobs.record import Record
 
 LINE_EVERY_S = 10.0  # without a terminal, where a bar can't move
@@ -96,6 +97,6 @@ def line(record: Record, idle_s: float = 0.0) -> str:
     counts = record.counts
     parts = [record.job_id, record.state.value]
     if counts.total:
-        parts.append(f"{counts.done}/{counts.total} images")
+        parts.append(f"{counts.done}/{counts.total} {plural(counts.total, 'image')}")
     parts += [rate(record), cost_so_far(record, idle_s)]
     return "  ".join(part for part in parts if part)

@@ -10,6 +10,7 @@ from typing import Any
 
 from jobs.cli.columns import print_columns, shown
 from jobs.cli.lines import err, out
+from jobs.plurals import counted
 
 LABEL = 16  # columns
 MOST_REJECTED = 12
@@ -17,7 +18,7 @@ MOST_REJECTED = 12
 
 def print_quote(quote: dict[str, Any]) -> None:
     """The whole quote on stdout; warnings on stderr."""
-    say("model", f"{quote['model']}, {quote['images']:,} images")
+    say("model", f"{quote['model']}, {counted(quote['images'], 'image')}")
     if quote["choice"] is not None:
         _choice(quote)
     _image_tokens(quote["image_tokens"])
@@ -43,12 +44,11 @@ def _choice(quote: dict[str, Any]) -> None:
     choice, memory = quote["choice"], quote["memory"]
     if choice["gpu"] is not None:
         where = f" of {choice['offer']}" if choice["offer"] else ""
-        engines = "1 engine" if choice["replicas"] == 1 else f"{choice['replicas']} engines"
+        engines = counted(choice["replicas"], "engine")
         cut = f"{engines} with tensor parallel {choice['tensor_parallel']}"
         say("hardware", f"{choice['count']} x {choice['gpu']}{where}, as {cut}")
     else:
-        nodes = "1 node" if choice["nodes"] == 1 else f"{choice['nodes']} nodes"
-        say("hardware", f"{nodes} of {choice['offer']}, without GPUs")
+        say("hardware", f"{counted(choice['nodes'], 'node')} of {choice['offer']}, without GPUs")
     if memory is not None:
         say("memory", memory["reason"])
         say("", _memory(memory))
@@ -166,7 +166,7 @@ def _explained(lines: Sequence[dict[str, Any]]) -> None:
 
 def print_endpoint(quote: dict[str, Any]) -> None:
     """A job at an endpoint: there is no hardware to choose."""
-    say("endpoint", f"{quote['choice']['offer']}, {quote['images']:,} images, no hardware")
+    say("endpoint", f"{quote['choice']['offer']}, {counted(quote['images'], 'image')}, no hardware")
     say("image tokens", shown(quote["image_tokens"]["tokens"]))
     say("cost", _cost(quote["cost"]))
     for warning in quote["warnings"]:

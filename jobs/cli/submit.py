@@ -29,6 +29,7 @@ from jobs.control.controller import Controller
 from jobs.cost.receipt import receipt_of
 from jobs.errors import ManifestError
 from jobs.manifest.manifest import Manifest, parse_manifest
+from jobs.plurals import counted
 from jobs.policy.expected import expected_window_s
 from jobs.record import Record, RecordFile
 from jobs.settings.settings import Settings
@@ -94,7 +95,7 @@ def _print_plan(shown: dict[str, Any]) -> None:
     headers = shown["headers"]
     say("job", shown["job_id"])
     say("results", shown["output"])
-    say("sizes", f"of {headers['read']} pictures; {headers['asked']} were asked for theirs")
+    say("sizes", f"of {counted(headers['read'], 'picture')}; {headers['asked']} asked for theirs")
     print_quote(shown)
     out.print()
     for each in shown["checked"]:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from jobs.cli.progress import cost_so_far, money, rate
 from jobs.clusters.fleet import ClusterRecord
+from jobs.plurals import counted
 from jobs.record import Record
 from jobs.versions import NEWER
 
@@ -20,8 +21,9 @@ def print_summary(
     """How a job ended, or stands: state, pictures, where the results are, the bill, or the cost so
     far and what it is going to be."""
     counts = record.counts
-    console.print(f"{record.job_id}: [bold]{record.state.value}[/] {record.reason}".rstrip())
-    images = f"{counts.done} of {counts.total} images, {counts.errors} with errors"
+    why = f", {record.reason}" if record.reason else ""
+    console.print(f"{record.job_id}: [bold]{record.state.value}[/]{why}")
+    images = f"{counts.done:,} of {counted(counts.total, 'image')}, {counts.errors:,} with errors"
     console.print(f"{images}  {rate(record)}".rstrip())
     console.print(f"results: {record.output}", soft_wrap=True)
     if not record.state.ended and record.cost_usd is not None:
@@ -60,7 +62,8 @@ def print_bill(console: Console, receipt: dict[str, Any]) -> None:
         console.print(f"not priced: {', '.join(bill['not_priced'])}", soft_wrap=True)
     if bill["setbacks"] or bill["preemptions"]:
         console.print(
-            f"{bill['setbacks']} setbacks and {bill['preemptions']} preemptions, on which "
+            f"{counted(bill['setbacks'], 'setback')} and "
+            f"{counted(bill['preemptions'], 'preemption')}, on which "
             f"{_usd(bill['setback_usd'])} USD went"
         )
     if not bill["final"]:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from jobs.addresses import Address, JobPaths
 from jobs.errors import NotFound, PermanentError, RowsMissing
 from jobs.order import Marker, PinnedInput
+from jobs.plurals import counted
 from jobs.rows import Row, read_rows
 from jobs.store.bucket import Store
 
@@ -39,12 +40,11 @@ def check_markers(markers: Mapping[int, Marker], shards: int) -> None:
     missing = [shard for shard in range(shards) if shard not in markers]
     if missing:
         shown = missing[:NAMED]
-        raise RowsMissing(f"{len(missing)} of {shards} shards have no rows: {shown}")
+        raise RowsMissing(f"{len(missing)} of {counted(shards, 'shard')} without rows: {shown}")
     foreign = sorted(shard for shard in markers if shard >= shards)
     if foreign:
-        raise RowsMissing(
-            f"{len(foreign)} shards are none of the job's {shards}: {foreign[:NAMED]}"
-        )
+        strange = counted(len(foreign), "shard is", "shards are")
+        raise RowsMissing(f"{strange} none of the job's {shards}: {foreign[:NAMED]}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from jobs.clusters.owed import Owed
 from jobs.clusters.starting import Deadlines, check_start
 from jobs.errors import Conflict, ZeroshiftError
 from jobs.offers import snapshot
+from jobs.plurals import counted
 from jobs.policy.clock import IdleClock
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
@@ -231,7 +232,8 @@ class Fleet:
         now, account, keep_logs = time.time(), self._settle, self._keep_logs
         self._settle, self._keep_logs = None, False
         left, ended_itself = raised.cluster.leftovers(), raised.cluster.end_reason()
-        checked = f"{len(left)} processes left" if left else "no process is left"
+        remaining = f"{counted(len(left), 'process', 'processes')} left"
+        checked = remaining if left else "no process is left"
         found = {
             "state": "failed" if failed or left or ended_itself else "down",
             "gone_at": None if left else now,

@@ -16,6 +16,7 @@ from jobs.clusters.estate import closed, merged, settle
 from jobs.clusters.orphans import SKEW_S, MakeSweeper, Orphan, Search
 from jobs.errors import Conflict, NotFound
 from jobs.lease import LEASE_S
+from jobs.plurals import counted
 from jobs.store.bucket import Store
 
 __all__ = ["MakeSweeper", "Reaped", "Reaper"]
@@ -98,7 +99,8 @@ class Reaper:
         left = sweeper.end(orphan.cluster_id, orphan.place)
         if left:
             if orphan.file is not None:
-                words = f"{len(left)} processes left by reaper {self._name} at {self._now()}"
+                remaining = counted(len(left), "process", "processes")
+                words = f"{remaining} left by reaper {self._name} at {self._now()}"
                 orphan.file.insist(state="failed", gone_at=None, checked=words)
             return told("left", f"still runs: {', '.join(left)}")
         if orphan.file is not None:

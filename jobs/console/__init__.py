@@ -3,6 +3,7 @@
     sessions   who is signed in, in this process
     guard      every page's dependency: a session, and for what changes anything, its token
     pages      templates, headers, errors as pages
+    parts      what pages bring in again and again, made once for all who look
     signin     signing in with a key, and out
     joblist    the jobs, and one job: where it stands, live
     acting     cancel, and the same again

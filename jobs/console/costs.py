@@ -35,4 +35,5 @@ def costs(
         classes=summed.classes(),
         budgets=budgets,
         is_job=is_job_id,
+        is_latest=(month or this) >= this,
     )

@@ -22,7 +22,11 @@ PER_REQUEST = "console:"  # its rate is apart from that of the key's programs
 
 
 class NotSignedIn(Exception):
-    """Whoever asks is to sign in first."""
+    """Whoever asks is to sign in first; `was` tells that there was a session, which is over."""
+
+    def __init__(self, was: bool) -> None:
+        super().__init__()
+        self.was = was
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ async def _viewer(request: Request) -> Viewer:
             session = sessions.start(ANYBODY)
             is_new = True
     elif session is None or not await run_in_threadpool(context.keys.holds, session.key):
-        raise NotSignedIn
+        raise NotSignedIn(was=COOKIE in request.cookies)
     request.state.caller = session.key.id
     if context.rates.wait_s(PER_REQUEST + session.id) > 0:
         raise ApiError(429, "Too many requests of this session; wait a moment.")
@@ -88,7 +92,7 @@ async def _acting(
 ) -> Viewer:
     check_origin(request)
     if not viewer.session.knows(token):
-        raise ApiError(403, "This page is too old; open it anew and try again.")
+        raise ApiError(403, "This page is too old; nothing was changed. Open it anew, try again.")
     return viewer
 
 

@@ -14,6 +14,7 @@ from jobs.addresses import Address, JobPaths
 from jobs.api.ids import checked_job
 from jobs.console.guard import Looking, Viewer
 from jobs.console.pages import PageRoute, page
+from jobs.console.parts import live
 from jobs.console.sample import sample_of
 from jobs.console.standing import Standing
 from jobs.control.resume import budget_of
@@ -39,11 +40,11 @@ def jobs(viewer: Looking, show: Show = "all", start: From = 0) -> Response:
 
 @router.get("/live/jobs")
 def live_jobs(viewer: Looking, show: Show = "all", start: From = 0) -> Response:
-    return page("_jobs", viewer, **_listed(viewer, show, start))
+    return live("_jobs", viewer, lambda: _listed(viewer, show, start))
 
 
 def _listed(viewer: Viewer, show: str, start: int) -> dict[str, Any]:
-    now, records = time.time(), viewer.context.shelf.all()
+    now, records = time.time(), viewer.context.shelf.glance()
     active = [record for record in records if not record.state.ended]
     wanted = {"all": records, "active": active}.get(show)
     if wanted is None:
@@ -51,7 +52,14 @@ def _listed(viewer: Viewer, show: str, start: int) -> dict[str, Any]:
     shown = [Standing(record, now) for record in wanted[start : start + MOST]]
     more = start + MOST if len(wanted) > start + MOST else None
     counts = {"all": len(records), "active": len(active), "ended": len(records) - len(active)}
-    return {"jobs": shown, "show": show, "counts": counts, "start": start, "more": more}
+    return {
+        "jobs": shown,
+        "show": show,
+        "counts": counts,
+        "start": start,
+        "more": more,
+        "most": MOST,
+    }
 
 
 @router.get("/jobs/{job_id}")
@@ -63,16 +71,21 @@ def job(viewer: Looking, job_id: str) -> Response:
 
 @router.get("/live/jobs/{job_id}")
 def live_job(viewer: Looking, job_id: str) -> Response:
-    record = viewer.context.shelf.watched(checked_job(job_id))
-    return page("_job", viewer, **_seen(viewer, record))
+    checked_job(job_id)
+    return live("_job", viewer, lambda: _seen(viewer, viewer.context.shelf.watched(job_id)))
 
 
 @router.get("/live/jobs/{job_id}/rows")
 def live_rows(viewer: Looking, job_id: str) -> Response:
-    record = viewer.context.shelf.watched(checked_job(job_id))
+    checked_job(job_id)
+    return live("_rows", viewer, lambda: _sampled(viewer, job_id))
+
+
+def _sampled(viewer: Viewer, job_id: str) -> dict[str, Any]:
+    record = viewer.context.shelf.watched(job_id)
     paths = JobPaths.of(viewer.context.bucket, record.job_id)
     rows = [(row, _said(row)) for row in sample_of(viewer.context.store, paths)]
-    return page("_rows", viewer, rows=rows)
+    return {"rows": rows, "record": record}
 
 
 def _seen(viewer: Viewer, record: Record) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from jobs.cost.entry import CLASSES
 from jobs.cost.ledger import entries
 from jobs.cost.report import NOBODY, Report, Sums, keys_of
 from jobs.report.charts import Part, area, bar, nice
-from jobs.report.summary import TONES, Line, exact, percent
+from jobs.report.summary import TONES, Line, duration, exact, percent
 from jobs.store.bucket import Store
 
 WAYS = ("day", "job", "label", "model")
@@ -81,7 +81,7 @@ class Month:
             Line(
                 name,
                 _tone(name),
-                f"{sums.billed_s[name]:,.0f} s" if name in sums.billed_s else "",
+                duration(float(sums.billed_s[name])) if name in sums.billed_s else "",
                 percent(float(usd or 0), float(total or 0)),
                 _usd(usd, total),
             )

@@ -54,16 +54,30 @@ HEADERS = {
     # Not `no-referrer`: with it a browser hides the Origin of our own forms, too.
     "Referrer-Policy": "same-origin",
 }
-OURS = re.compile(r"/(?!/)[A-Za-z0-9._~/-]*")  # a path of this site, and no other site's address
+# A path of this site, and no other site's address, with plain values that it may be asked with.
+OURS = re.compile(r"/(?!/)[A-Za-z0-9._~/-]*(?:\?[A-Za-z0-9._~=&-]*)?")
+TITLES = {
+    401: "Signed out",
+    403: "Not allowed",
+    404: "Not found",
+    409: "Not now",
+    429: "A little slower",
+    502: "The store does not do it",
+    503: "The store is away",
+}
 
 
 def page(name: str, viewer: Viewer | None, status: int = 200, **values: Any) -> HTMLResponse:
     """The page of a template, for a viewer or for somebody who is not signed in."""
-    html = render(name, viewer=viewer, now=time.time(), **values)
-    answer = HTMLResponse(html, status, {"Content-Security-Policy": POLICY, **HEADERS})
+    return answer(viewer, render(name, viewer=viewer, now=time.time(), **values), status)
+
+
+def answer(viewer: Viewer | None, html: str, status: int = 200, **headers: str) -> HTMLResponse:
+    """Markup of ours, with what keeps it to itself."""
+    made = HTMLResponse(html, status, {"Content-Security-Policy": POLICY, **HEADERS, **headers})
     if viewer is not None and viewer.is_new:
-        set_cookie(viewer.request, answer, viewer.session)
-    return answer
+        set_cookie(viewer.request, made, viewer.session)
+    return made
 
 
 def render(name: str, **values: Any) -> str:
@@ -76,6 +90,7 @@ def _environment() -> "Environment":
         "jobs.console",
         "pages",
         money=lambda usd: summary.money(None if usd is None else str(usd)),
+        even=lambda usd: summary.even(None if usd is None else str(usd)),
         exact=lambda usd: summary.exact(None if usd is None else str(usd)),
         moment=said,
     )
@@ -104,22 +119,31 @@ class PageRoute(APIRoute):
         async def handled(request: Request) -> Response:
             try:
                 return await handle(request)
-            except NotSignedIn:
-                return _to_sign_in(request)
+            except NotSignedIn as error:
+                return _to_sign_in(request, error.was)
             except RequestValidationError as error:
-                return _problem(400, str(error.errors()[0]["msg"]))
+                return _problem(request, 400, str(error.errors()[0]["msg"]))
             except HTTPException as error:
-                return _problem(error.status_code, str(error.detail))
+                return _problem(request, error.status_code, str(error.detail))
             except ZeroshiftError as error:
-                return _problem(*_said(error))
+                return _problem(request, *_said(error))
 
         return handled
 
 
-def _to_sign_in(request: Request) -> Response:
+def _to_sign_in(request: Request, was: bool) -> Response:
+    """To the door, which leads back to the page; what was sent with a form is not done later."""
     if request.headers.get("x-live"):  # a script asks: it shows what the page says anyway
-        return _problem(401, "The session is over; sign in again.")
-    return RedirectResponse(f"/login?next={quote(request.url.path)}", 303, HEADERS)
+        return _problem(request, 401, "The session is over; sign in again.")
+    query = f"?{request.url.query}" if request.url.query and request.method == "GET" else ""
+    over = "&over=1" if was else ""
+    return RedirectResponse(f"/login?next={quote(_page_of(request) + query)}{over}", 303, HEADERS)
+
+
+def _page_of(request: Request) -> str:
+    """The page that is asked for, or that a form stands in: forms go to an address below it."""
+    path = request.url.path
+    return path if request.method in ("GET", "HEAD") else path.rpartition("/")[0] or "/"
 
 
 def _said(error: ZeroshiftError) -> tuple[int, str]:
@@ -132,8 +156,11 @@ def _said(error: ZeroshiftError) -> tuple[int, str]:
     return 502, "The store refuses a request of ours."
 
 
-def _problem(status: int, message: str) -> Response:
-    return page("problem", None, status, message=message)
+def _problem(request: Request, status: int, message: str) -> Response:
+    said = message[:1].upper() + message[1:]
+    title = TITLES.get(status, "That did not work")
+    back = back_to(_page_of(request)) if request.method == "POST" else "/"
+    return page("problem", None, status, title=title, message=said, back=back)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import Response
@@ -12,6 +13,7 @@ from infra.clusters.base import NodeInterval
 from jobs.cluster_record import ClusterRecord, cluster_records
 from jobs.console.guard import Looking, Viewer
 from jobs.console.pages import PageRoute, page
+from jobs.console.parts import live
 from jobs.control.presence import present
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -53,21 +55,19 @@ class Place:
 
 @router.get("/clusters")
 def clusters(viewer: Looking) -> Response:
-    return _page("clusters", viewer)
+    return page("clusters", viewer, **_seen(viewer))
 
 
 @router.get("/live/clusters")
 def live_clusters(viewer: Looking) -> Response:
-    return _page("_clusters", viewer)
+    return live("_clusters", viewer, lambda: _seen(viewer))
 
 
-def _page(name: str, viewer: Viewer) -> Response:
+def _seen(viewer: Viewer) -> dict[str, Any]:
     here, now = viewer.context, time.time()
     found = [Place(record, now) for record in cluster_records(here.store, here.bucket)]
-    return page(
-        name,
-        viewer,
-        up=[place for place in found if place.is_up],
-        gone=[place for place in found if not place.is_up][:MOST],
-        controllers=present(here.store, here.bucket),
-    )
+    return {
+        "up": [place for place in found if place.is_up],
+        "gone": [place for place in found if not place.is_up][:MOST],
+        "controllers": present(here.store, here.bucket),
+    }

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter
@@ -18,6 +19,7 @@ from jobs.api.problem import ApiError
 from jobs.api.shelf import Shelf
 from jobs.console.guard import Looking, Submitting, Viewer
 from jobs.console.pages import HEADERS, PageRoute, damage_told, page
+from jobs.console.parts import live
 from jobs.errors import Conflict, NotFound
 from jobs.record import Record
 from jobs.schedules.due import upcoming
@@ -60,22 +62,22 @@ class Seen:
 
 @router.get("/schedules")
 def all_schedules(viewer: Looking) -> Response:
-    return _list("schedules", viewer)
+    return page("schedules", viewer, **_all(viewer))
 
 
 @router.get("/live/schedules")
 def live_schedules(viewer: Looking) -> Response:
-    return _list("_schedules", viewer)
+    return live("_schedules", viewer, lambda: _all(viewer))
 
 
 @router.get("/schedules/{name}")
 def one_schedule(viewer: Looking, name: str) -> Response:
-    return _one("schedule", viewer, name)
+    return page("schedule", viewer, **_one(viewer, name))
 
 
 @router.get("/live/schedules/{name}")
 def live_schedule(viewer: Looking, name: str) -> Response:
-    return _one("_schedule", viewer, name)
+    return live("_schedule", viewer, lambda: _one(viewer, name))
 
 
 @router.post("/schedules/{name}/pause")
@@ -102,20 +104,20 @@ def run_now(viewer: Submitting, name: str) -> Response:
     return _back(name)
 
 
-def _list(template: str, viewer: Viewer) -> Response:
+def _all(viewer: Viewer) -> dict[str, Any]:
     here, now = viewer.context, time.time()
     with damage_told():
         found = [Seen(each, now) for each in schedules(here.store, here.bucket)]
-    return page(template, viewer, schedules=found)
+    return {"schedules": found}
 
 
-def _one(template: str, viewer: Viewer, name: str) -> Response:
+def _one(viewer: Viewer, name: str) -> dict[str, Any]:
     here, now = viewer.context, time.time()
     with damage_told():
         seen = Seen(_file(viewer, name).load(), now)
         latest = runs(here.store, here.bucket, name, last=LAST)
     latest.reverse()
-    return page(template, viewer, seen=seen, runs=list(_with_jobs(here.shelf, latest)))
+    return {"seen": seen, "runs": list(_with_jobs(here.shelf, latest))}
 
 
 def _with_jobs(shelf: Shelf, found: Sequence[Run]) -> Iterator[tuple[Run, Record | None]]:

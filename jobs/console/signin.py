@@ -16,10 +16,14 @@ TRIES = "sign-in:"
 
 
 @router.get("/login")
-def login(here: Here, next_: Annotated[str, Query(alias="next", max_length=500)] = "/") -> Response:
+def login(
+    here: Here,
+    next_: Annotated[str, Query(alias="next", max_length=500)] = "/",
+    over: bool = False,
+) -> Response:
     if here.keys.is_empty:
         return RedirectResponse("/", 303, HEADERS)
-    return page("login", None, next=back_to(next_), wrong="")
+    return page("login", None, next=back_to(next_), wrong="", over=over)
 
 
 @router.post("/login")
@@ -36,7 +40,7 @@ async def sign_in(
     found = await run_in_threadpool(key_of, here, key)
     if found is None or not found.may("read"):
         said = "No such key, or it was revoked." if found is None else "This key may not read."
-        return page("login", None, 401, next=back_to(next_), wrong=said)
+        return page("login", None, 401, next=back_to(next_), wrong=said, over=False)
     request.state.caller = found.id
     answer = RedirectResponse(back_to(next_), 303, HEADERS)
     set_cookie(request, answer, sessions_of(request).start(found))

@@ -30,6 +30,14 @@ class Standing:
         return "cancelling" if wanted else self.record.state.value
 
     @property
+    def no_cost(self) -> str:
+        """Why there is no cost: nothing was paid for, or nobody knows what."""
+        offer = self.record.offer
+        if offer is not None and offer.usd_per_hour is None:
+            return "unknown"
+        return "none yet" if self.is_live else "none"
+
+    @property
     def percent(self) -> int:
         counts = self.record.counts
         return min(100, 100 * counts.done // counts.total) if counts.total else 0

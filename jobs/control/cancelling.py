@@ -17,7 +17,7 @@ def request_cancel(store: Store, bucket: str, job_id: str, now: float) -> Record
         if record.state.ended:
             return record
         if record.state is State.QUEUED and not record.owner:
-            return record.moved(State.CANCELLED, now, "cancelled by the user")
+            return record.moved(State.CANCELLED, now, "by the user")
         return record.model_copy(update={"cancel_requested": True})
 
     record = RecordFile(store, JobPaths.of(bucket, job_id)).change(change)

@@ -35,6 +35,7 @@ from jobs.inputs.reachable import check_reachable
 from jobs.manifest.manifest import Manifest
 from jobs.offers import snapshot
 from jobs.order import PictureLimits
+from jobs.plurals import counted
 from jobs.queue import dequeue
 from jobs.record import Counts, Record
 from jobs.settings.settings import Settings
@@ -235,9 +236,9 @@ class JobRun:
         """Let the node go that has had notice: a driver that came at once would find it there."""
         before, most = self.record.preemptions, self.settings.max_preemptions
         if before >= most:
-            raise JobFailed(f"preempted: nodes were taken away more than {most} times")
+            raise JobFailed(f"preempted: nodes were taken away more than {counted(most, 'time')}")
         self.pause(notice_s(before))
-        raise Preempted(f"preempted {before + 1} times: its shards were handed back")
+        raise Preempted(f"preempted {counted(before + 1, 'time')}: its shards were handed back")
 
     def _wait(self, process: WorkerProcess) -> int | None:
         try:
@@ -250,7 +251,7 @@ class JobRun:
         self.job.move(State.FINALIZING)
         errors, total = self.record.counts.errors, self.record.counts.total
         if errors:
-            reason = f"{errors} of {total} pictures failed"
+            reason = f"{errors:,} of {counted(total, 'picture')} failed"
             self.publishing.publish(watch, State.COMPLETED_WITH_ERRORS, reason)
         else:
             self.publishing.publish(watch, State.COMPLETED, "")

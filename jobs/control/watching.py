@@ -38,7 +38,7 @@ class Stopped(Exception):
 def check_wanted(record: Record, max_usd: Decimal | None, keeper: BudgetKeeper | None) -> None:
     """Before a cluster is paid for: `Stopped` when the job was cancelled, or has no money left."""
     if record.cancel_requested:
-        raise Stopped(State.CANCELLED, "cancelled by the user")
+        raise Stopped(State.CANCELLED, "by the user")
     empty = keeper.empty(record, max_usd) if keeper is not None else None
     if empty is not None:
         raise Stopped(State.OVER_BUDGET, empty)
@@ -75,7 +75,7 @@ class Watch:
         cost = self.cost_so_far()
         self.job.change(counts=counts, cost_usd=cost, **self._has_capacity())
         if self.job.record.cancel_requested:
-            raise Stopped(State.CANCELLED, "cancelled by the user")
+            raise Stopped(State.CANCELLED, "by the user")
         stop = limits.exceeded(counts, self.job.clock())
         if stop is not None:
             raise Stopped(stop[0], self._explained(*stop))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from jobs.clusters.fleet import Fleet
 from jobs.control.held_job import HeldJob
 from jobs.control.setbacks import capacity_s, wait_s
+from jobs.plurals import counted
 from jobs.settings.settings import Settings
 from jobs.states import State
 
@@ -31,7 +32,8 @@ class WayBack:
         """
         before = self.job.record.setbacks
         if len(before) >= self.settings.max_setbacks:
-            more = f" (after {len(before)} setbacks: {'; '.join(before)})" if before else ""
+            earlier = f" (after {counted(len(before), 'setback')}: {'; '.join(before)})"
+            more = earlier if before else ""
             self.end(State.FAILED, f"{reason}{more}")
             return
         told, setbacks = f"set back: {reason}", (*before, reason)

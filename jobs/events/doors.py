@@ -28,6 +28,7 @@ from jobs.events.rules import Hit, hit
 from jobs.events.together import Together
 from jobs.events.troubles import Troubles
 from jobs.events.webhook import Refused, Secrets, load_secrets, receive, refused_unread
+from jobs.plurals import counted
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
 from jobs.submit.submission import Submitted
@@ -120,7 +121,8 @@ class Doors:
         if found.unread:
             return _refusal(Refused(400, f"some of it can't be read: {found.unread}"))
         jobs = seen.jobs(events)
-        return Reply(200, f"{len(found.events)} events, {len(jobs)} jobs", jobs)
+        said = f"{counted(len(found.events), 'event')}, {counted(len(jobs), 'job')}"
+        return Reply(200, said, jobs)
 
     def _known_secrets(self) -> Secrets | Reply:
         try:

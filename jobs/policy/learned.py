@@ -8,6 +8,7 @@ restarts, break-even decides; so no stream of jobs can make learning dear (docs/
 
 from dataclasses import dataclass
 
+from jobs.plurals import counted
 from jobs.policy.costs import CostModel
 from jobs.policy.history import History
 from jobs.policy.idle import BreakEven, Decision, window_for
@@ -30,7 +31,8 @@ class Learned:
     def window_s(self, now: float, history: History, age_s: float = 0.0) -> Decision:
         even = BreakEven(self.costs).window_s(now, history, age_s)
         if history.jobs < LEAST_JOBS:
-            return Decision(even.window_s, f"{even.reason}; {history.jobs} jobs tell too little")
+            few = counted(history.jobs, "job tells", "jobs tell")
+            return Decision(even.window_s, f"{even.reason}; {few} too little")
         if slack_s(history) < 0:
             return Decision(even.window_s, f"{even.reason}; what was learned has cost more")
         restart, scores = self.costs.restart_s, history.scores(now)

@@ -14,6 +14,7 @@ from infra.planner.local import REST_S
 from jobs.addresses import JobPaths, measured_root
 from jobs.errors import ZeroshiftError
 from jobs.history import Measurement, recall
+from jobs.plurals import counted
 from jobs.policy.costs import LOCAL_START_S, CostModel
 from jobs.record import OfferSnapshot, RecordFile
 from jobs.store.bucket import Found, Store
@@ -25,7 +26,7 @@ def costs_of(store: Store, bucket: str, model: str, offer: OfferSnapshot) -> Cos
     known = recall(store, bucket, model).get(node)
     if known is None:
         return assumed_on(offer)
-    basis = f"measured by {known.jobs} jobs of {model} on {node}"
+    basis = f"measured by {counted(known.jobs, 'job')} of {model} on {node}"
     return replace(assumed_on(offer), startup_s=known.startup_s, basis=basis, measured=True)
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from jobs.report.entries import dumps
 
-CHUNK_BYTES = 512 * 1024  # of base64: some 200 pictures, loaded as they come into view
-INLINE_CHUNKS = 3  # as much may stand in the page itself
+CHUNK_BYTES = 512 * 1024  # of base64: 15 to 200 pictures, loaded as they come into view
+INLINE_CHUNKS = 16  # as much may stand in the page itself: then it is one file, and at once there
 CHUNKS, KIND = "report-thumbs-", "text/javascript"
 
 Place = tuple[int, int, int]  # chunk, first picture in it, how many

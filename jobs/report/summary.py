@@ -70,6 +70,11 @@ def money(usd: str | None) -> str:
     return f"{value:,.2f}" if value >= 10 else f"{value:.4f}"
 
 
+def even(usd: str | None) -> str:
+    """For columns: always as many places, so that they stand under each other."""
+    return "unknown" if usd is None else f"{Decimal(usd):,.4f}"
+
+
 def exact(usd: str | None) -> str:
     """An amount with all places that a bill is read with."""
     return "unknown" if usd is None else f"{Decimal(usd):.6f}"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jobs.plurals import counted
 from jobs.report import summary
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def make_environment(package: str, folder: str, **more: Callable[..., Any]) -> "
     common = {
         "duration": summary.duration,
         "when": summary.when,
+        "counted": counted,
         "count": lambda number: f"{number:,}",
         "words": lambda text: text.replace("_", " "),
     }

@@ -9,6 +9,7 @@ from jobs.record import Record
 from jobs.schema.worst_case import default_max_tokens
 from jobs.tasks import resolve_task
 from jobs.tasks.task import Task
+from jobs.thumbs import side_for
 
 USUAL = PictureLimits()
 
@@ -37,6 +38,7 @@ def make_order(
         retry=manifest.answer.retry,
         confidence=manifest.answer.confidence,
         thumbs=manifest.answer.report,
+        thumbs_side=side_for(record.counts.total * manifest.pictures_per_prompt),
         grammar_check=manifest.answer.sample(record.counts.total),
         min_pixels=manifest.image.min_pixels,
         max_pixels=manifest.image.max_pixels,

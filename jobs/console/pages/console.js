@@ -1,45 +1,84 @@
 // Brings in what has changed on the server, and opens dialogs. Pages are whole without it.
 'use strict';
 (() => {
+  const STEADY = 10; // answers in a row without news, after which it asks less often
+  const SLOWEST = 5; // times as seldom
+  const MOST_WAIT_MS = 30000; // between tries while the server does not answer
   const lost = document.getElementById('lost');
-  const shown = new Map(); // part -> the markup that it was last given
+  const told = document.getElementById('told');
 
-  async function bring(part) {
-    const answer = await fetch(part.dataset.live, { headers: { 'X-Live': '1' }, redirect: 'error' });
-    if (answer.status === 401) {
-      location.reload();
-      return;
-    }
-    if (!answer.ok) throw new Error(String(answer.status));
-    const text = await answer.text();
-    if (text !== shown.get(part)) put(part, text);
-    shown.set(part, text);
+  function say(message) {
+    if (lost.textContent !== message) lost.textContent = message; // said once, not at each try
   }
 
-  // The server's own markup, escaped there. Whoever stands on something of it stays there.
+  // Whether there was anything new.
+  async function bring(part) {
+    const headers = { 'X-Live': '1', 'If-None-Match': part.tag || '' };
+    const answer = await fetch(part.dataset.live, { headers, redirect: 'error' });
+    if (answer.status === 401) location.reload(); // to the sign-in, which comes back to this page
+    if (answer.status === 304 || answer.status === 401) return false;
+    if (answer.status === 404) throw new Error('This is gone, or its name was never known here.');
+    if (answer.status === 429) throw new Error('Too many requests; going on in a moment.');
+    if (!answer.ok) throw new Error('The server has trouble; trying again.');
+    put(part, await answer.text());
+    part.tag = answer.headers.get('ETag');
+    return true;
+  }
+
+  // The server's own markup, escaped there. What stays the same is not touched: neither what is
+  // marked, nor where somebody stands, nor what is unfolded.
   function put(part, text) {
     const at = part.contains(document.activeElement) ? document.activeElement.id : '';
-    const opened = [...part.querySelectorAll('.scroll')].map((each) => each.scrollLeft);
-    part.innerHTML = text;
-    part.querySelectorAll('.scroll').forEach((each, number) => { each.scrollLeft = opened[number] || 0; });
-    if (at) document.getElementById(at)?.focus({ preventScroll: true });
+    const fresh = part.cloneNode(false);
+    fresh.innerHTML = text;
+    blend(part, fresh);
+    if (at && document.activeElement?.id !== at) document.getElementById(at)?.focus({ preventScroll: true });
+    const state = part.querySelector('[data-state]')?.dataset.state;
+    if (state && part.state && state !== part.state) told.textContent = state;
+    part.state = state;
+  }
+
+  function blend(old, fresh) {
+    if (old.nodeType === Node.TEXT_NODE) {
+      if (old.data !== fresh.data) old.data = fresh.data;
+      return;
+    }
+    for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
+    const wanted = [...fresh.childNodes];
+    while (old.childNodes.length > wanted.length) old.lastChild.remove();
+    wanted.forEach((child, number) => {
+      const there = old.childNodes[number];
+      if (!there) old.append(child);
+      else if (there.nodeName === child.nodeName && there.id === child.id) blend(there, child);
+      else there.replaceWith(child);
+    });
   }
 
   function follow(part) {
     const every = Number(part.dataset.every);
+    let [steady, failed, timer, asking] = [0, 0, 0, false];
     const turn = async () => {
-      if (!document.hidden) {
-        try {
-          await bring(part);
-          lost.hidden = true;
-        } catch {
-          lost.textContent = 'The server does not answer; trying again.';
-          lost.hidden = false;
-        }
+      clearTimeout(timer);
+      if (document.hidden || asking) return; // hidden: until it is looked at again
+      asking = true;
+      try {
+        steady = (await bring(part)) ? 0 : steady + 1;
+        if (failed) say('');
+        failed = 0;
+      } catch (error) {
+        failed += 1;
+        say(error instanceof TypeError ? 'The server does not answer; trying again.' : error.message);
       }
-      setTimeout(turn, every);
+      asking = false;
+      const slower = Math.min(SLOWEST, Math.max(1, steady - STEADY));
+      timer = setTimeout(turn, failed ? Math.min(MOST_WAIT_MS, every * 2 ** failed) : every * slower);
     };
-    setTimeout(turn, part.children.length > 1 ? every : 0);
+    document.addEventListener('visibilitychange', () => {
+      steady = 0;
+      turn();
+    });
+    timer = setTimeout(turn, 'empty' in part.dataset ? 0 : every);
   }
   document.querySelectorAll('[data-live]').forEach(follow);
 
@@ -48,4 +87,7 @@
     if (opener) document.getElementById(opener.dataset.open)?.showModal();
     if (event.target.closest('[data-close]')) event.target.closest('dialog').close();
   });
+
+  // A page that the browser kept for its back button may show what has changed since.
+  addEventListener('pageshow', (event) => { if (event.persisted) location.reload(); });
 })();

@@ -47,6 +47,7 @@ function mat(entry, at = 0, labelled = false) {
   // Of what only passes by while scrolling, no chunk is loaded.
   if (chunks.has(entry.picture[0])) want();
   else setTimeout(() => image.isConnected && want(), WAIT_MS);
+  image.addEventListener('load', () => made.classList.add('there'), { once: true });
   made.append(image);
   const size = factsOf(entry, at);
   if (size && boxes.length) made.append(drawn(boxes, size, labelled));
@@ -55,14 +56,13 @@ function mat(entry, at = 0, labelled = false) {
 
 function drawn(boxes, { width, height }, labelled) {
   const svg = shape('svg', { viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true', class: 'boxes' });
-  const letters = Math.max(width, height) / 42;
   for (const [left, top, right, bottom, label] of boxes) {
     const hue = `hue-${hues.get(label)}`;
     const place = { x: left, y: top, width: Math.max(0, right - left), height: Math.max(0, bottom - top) };
     svg.append(shape('rect', { ...place, class: 'under' }), shape('rect', { ...place, class: hue }));
     if (!labelled) continue;
-    const above = top > letters * 1.4;
-    const text = shape('text', { x: left, y: above ? top - letters * 0.4 : bottom + letters * 1.1, 'font-size': letters, class: hue });
+    const above = top > height / 25;
+    const text = shape('text', { x: left, y: above ? top : bottom, dy: above ? '-.4em' : '1.1em', class: hue });
     text.textContent = label.length > 40 ? `${label.slice(0, 39)}…` : label;
     svg.append(text);
   }

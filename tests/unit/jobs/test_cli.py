@@ -97,7 +97,7 @@ def test_status_of_nothing_says_so(run):
 def test_status_lists_jobs_and_shows_one(run, done_job):
     assert done_job.job_id in run("status").stdout
     shown = run("status", done_job.job_id).stdout
-    assert "completed_with_errors 1 of 3 pictures failed" in shown
+    assert "completed_with_errors, 1 of 3 pictures failed" in shown
     assert "results: s3://" in shown
     assert "total" in shown
 

@@ -132,7 +132,7 @@ def test_a_dry_run_shows_the_plan_and_creates_nothing(run, store, bucket, manife
     assert [each["gate"] for each in shown["checked"]] == ["licence", "remote code"]
     lines = run(manifest(), "--dry-run").stdout
     assert f"results         s3://{bucket}/results/job/" in lines
-    assert "sizes           of 2 pictures; 2 were asked for theirs" in lines
+    assert "sizes           of 2 pictures; 2 asked for theirs" in lines
     assert list(store.list(Address(bucket, "zeroshift/"))) == []
 
 

@@ -114,7 +114,7 @@ def test_a_row_about_another_version_of_its_picture_is_foreign(closable, commit)
 
 def test_a_shard_that_is_none_of_the_jobs_is_refused(closable, commit):
     commit(7, ["s3://b/9"], [row("s3://b/9")])
-    with pytest.raises(RowsMissing, match=r"1 shards are none of the job's 2: \[7\]"):
+    with pytest.raises(RowsMissing, match=r"1 shard is none of the job's 2: \[7\]"):
         closable.reconcile()
 
 
@@ -131,9 +131,9 @@ def test_an_input_named_twice_has_two_rows(closable, commit):
 
 def test_a_shard_without_a_marker_does_not_exist(closable, store):
     store.delete(closable.paths.marker_of(1))
-    with pytest.raises(RowsMissing, match=r"1 of 2 shards have no rows: \[1\]"):
+    with pytest.raises(RowsMissing, match=r"1 of 2 shards without rows: \[1\]"):
         closable.reconcile()
-    with pytest.raises(RowsMissing, match=r"1 of 2 shards have no rows: \[1\]"):
+    with pytest.raises(RowsMissing, match=r"1 of 2 shards without rows: \[1\]"):
         closable.write(Decimal(1))
     closable.write(Decimal(1), whole=False)
     assert [each["key"] for each in written(closable)] == ["s3://b/1", "s3://b/2"]

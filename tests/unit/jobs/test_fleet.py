@@ -191,7 +191,7 @@ def test_a_teardown_that_leaves_something_is_recorded_and_raised(
     with pytest.raises(TeardownFailed):
         fleet.rest()
     [record] = cluster_records(store, bucket)
-    assert (record.state, record.checked) == ("failed", "1 processes left")
+    assert (record.state, record.checked) == ("failed", "1 process left")
     assert len(moments) == 1
 
 

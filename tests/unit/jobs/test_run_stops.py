@@ -65,7 +65,7 @@ def test_a_worker_that_leaves_a_shard_out_does_not_complete_the_job(
     controller().once()
     assert (load(job).state, load(job).reason) == (
         State.FAILED,
-        "1 of 1 shards have no rows: [0]",
+        "1 of 1 shard without rows: [0]",
     )
     assert not store.exists(Address.parse(job.output) / "_SUCCESS")
 
@@ -102,7 +102,7 @@ def test_a_job_that_is_cancelled_while_it_runs_stops_and_is_billed(
     put_pictures(2)
     job = submitted()
     controller().once()
-    assert (load(job).state, load(job).reason) == (State.CANCELLED, "cancelled by the user")
+    assert (load(job).state, load(job).reason) == (State.CANCELLED, "by the user")
     assert Decimal(receipt(job)["bill"]["total_usd"]) > 0
     assert receipt(job)["state"] == "cancelled"
     assert not workshop.made[0].leftovers()

@@ -86,7 +86,7 @@ def test_rows_that_are_refused_are_written_with_fresh_credentials(
 
 def test_rows_that_no_try_writes_are_kept_and_reported(spool, store, paths, work, waits):
     broken = Refusing(store, StoreUnavailable("the store answered SlowDown"))
-    with pytest.raises(RowsSpooled, match=r"shard 3: 1 rows are kept in .*00003-.*SlowDown"):
+    with pytest.raises(RowsSpooled, match=r"shard 3: 1 row kept in .*00003-.*SlowDown"):
         spool(lambda: broken).commit(broken, paths, *work)
     assert waits == list(WAITS_S)
     assert spool().waiting() == [paths]
@@ -129,7 +129,7 @@ def test_rows_of_a_shard_that_was_worked_again_meanwhile_do_not_count(spool, sto
 
 def test_a_disk_that_is_full_too_is_said(spool, store, paths, work, tmp_path):
     (tmp_path / "spool").write_bytes(b"in the way")
-    with pytest.raises(RowsSpooled, match=r"rows are lost: the store refused them.*and so did"):
+    with pytest.raises(RowsSpooled, match=r"rows? lost: the store refused them.*and so did"):
         spool().commit(Refusing(store, StoreUnavailable("down")), paths, *work)
 
 

@@ -241,7 +241,7 @@ def test_after_its_notice_the_driver_hands_out_nothing_and_waits_for_what_flies(
         notice.give()
         return True
 
-    with pytest.raises(HandedBack, match="3 shards are left"):
+    with pytest.raises(HandedBack, match="3 shards left"):
         drive(6, done=done, hand_back=notice)
     assert drive.handles[0].attempts == {0: 1, 1: 1, 2: 1}
 
@@ -267,7 +267,7 @@ def test_what_is_not_done_within_the_notice_is_given_up(drive, monkeypatch):
         clock.now += 10
         return False
 
-    with pytest.raises(HandedBack, match="5 shards are left"):
+    with pytest.raises(HandedBack, match="5 shards left"):
         drive(5, done=done, hand_back=notice)
     assert 120 <= clock.now < 200
     assert all(response.cancelled for response in looked)

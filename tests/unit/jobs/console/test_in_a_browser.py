@@ -79,7 +79,7 @@ def test_a_job_is_watched_from_its_request_to_its_report(url, look, submit, work
     from playwright.sync_api import expect
 
     page = look(f"{url}/")
-    expect(page.get_by_text("No jobs.")).to_be_visible()
+    expect(page.get_by_text("No jobs yet.")).to_be_visible()
     job = submit()
     link = page.get_by_role("link", name=job)
     link.click(timeout=PATIENCE_MS)  # the list has brought it in by itself

@@ -33,7 +33,7 @@ def test_a_cluster_that_is_up_shows_lease_nodes_and_cost(local, store, bucket):
     nodes = (NodeInterval("n1", now - 30, None), NodeInterval("n2", now - 30, now - 10))
     ClusterFile.create(store, bucket, cluster(created_at=now, lease_until=now + 500, nodes=nodes))
     text = local.get("/clusters").text
-    assert "1 up, 1 nodes" in text
+    assert "1 up, 1 node." in text
     assert "1 of 2" in text
     assert "8 min" in text
 
@@ -106,7 +106,7 @@ def test_what_nobody_knows_is_called_unknown_and_is_in_no_sum(local, enter):
     enter("11-03", "a-0123456789ab", {"work": "1"})
     enter("11-03", "c-0123456789ab", None)
     text = local.get("/costs?month=2026-11").text
-    assert "1 of 2 entries of the ledger have no price" in text
+    assert "1 of 2 entries of the ledger has no price" in text
     assert re.search(r"c-0123456789ab</a></th><td>unknown<", text)
     assert "and 1 unknown" in text
 

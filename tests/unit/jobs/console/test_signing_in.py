@@ -70,6 +70,41 @@ def test_a_revoked_key_ends_its_sessions(store, bucket, signed_in, app):
     assert browser.get("/").status_code == 303
 
 
+def test_whoever_signs_in_comes_back_to_the_page_with_what_it_was_asked(token, visitor):
+    browser = visitor()
+    asked = browser.get("/?show=ended&start=100")
+    assert asked.headers["location"] == "/login?next=/%3Fshow%3Dended%26start%3D100"
+    door = browser.get(asked.headers["location"]).text
+    assert 'name="next" value="/?show=ended&amp;start=100"' in door
+    data = {"key": token, "next": "/?show=ended&start=100"}
+    answer = browser.post("/login", data=data, headers={"Origin": HOST})
+    assert answer.headers["location"] == "/?show=ended&start=100"
+
+
+def test_after_a_restart_the_door_says_why_and_leads_back_and_nothing_was_done(
+    store, bucket, signed_in, app, job
+):
+    browser = signed_in("read", "submit")
+    token = _token(browser, job)
+    del app.state.sessions  # they are this process's
+    asked = browser.post(f"/jobs/{job}/cancel", data={"token": token}, headers={"Origin": HOST})
+    assert asked.headers["location"] == f"/login?next=/jobs/{job}&over=1"
+    door = browser.get(asked.headers["location"]).text
+    assert "Your session is over" in door
+    assert f'value="/jobs/{job}"' in door
+    assert not RecordFile(store, JobPaths.of(bucket, job)).load().state.ended
+    assert browser.get("/live/jobs", headers={"X-Live": "1"}).status_code == 401
+    assert "Your session is over" not in browser.get("/login").text
+
+
+def test_a_form_that_is_too_old_leads_back_to_its_page(signed_in, job):
+    browser = signed_in("read", "submit")
+    answer = browser.post(f"/jobs/{job}/cancel", data={"token": "old"}, headers={"Origin": HOST})
+    assert answer.status_code == 403
+    assert "nothing was changed" in answer.text
+    assert f'href="/jobs/{job}"' in answer.text
+
+
 def test_signing_out_ends_the_session(signed_in, send):
     browser = signed_in("read")
     assert send(browser, "/logout", "/").status_code == 303
@@ -78,7 +113,13 @@ def test_signing_out_ends_the_session(signed_in, send):
 
 @pytest.mark.parametrize(
     "elsewhere",
-    ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:1", "/a?b"],
+    [
+        "https://evil.example",
+        "//evil.example",
+        "/\\evil.example",
+        "javascript:1",
+        "/a?b=//evil",
+    ],
 )
 def test_after_signing_in_nobody_is_sent_elsewhere(token, visitor, elsewhere):
     data = {"key": token, "next": elsewhere}

@@ -65,9 +65,9 @@ def test_all_jobs_are_added_up_and_what_has_no_price_is_counted_apart(run, books
     assert "old-cccc" not in shown
     [line] = [each for each in shown.splitlines() if each.startswith("line-5-bbbb")]
     assert line.split()[1:3] == ["unknown", "unknown"]
-    assert "+ 1 of 2 entries have no price" in shown
+    assert "+ 1 of 2 entries has no price" in shown
     assert "0.100000+" in shown
-    assert "billed by the begun hour  3.600000 (without 1 entries of unknown price)" in shown
+    assert "billed by the begun hour  3.600000 (without 1 entry of unknown price)" in shown
     assert "always on, 2 nodes for 720.0 h  unknown" in shown
     assert "by the token  unknown: no endpoint is known for m" in shown
 
@@ -147,7 +147,7 @@ def test_a_pipe_gets_whole_names_and_no_colour(make_entry):
 @pytest.mark.parametrize("form", ["--csv", "--parquet"])
 def test_an_export_is_checked_against_the_rules_of_focus(run, books, here, form):
     found = run("export", form, "--check", "-o", "focus")
-    assert "1 entries have no price" in found.stderr
+    assert "1 entry has no price" in found.stderr
     assert "FOCUS 1.2: no rule that we check is broken" in found.stderr
     assert (here / "focus").stat().st_size > 0
     assert found.stdout == ""

@@ -160,7 +160,7 @@ def test_a_request_makes_the_job_of_its_batch_once(store, bucket, hook, put, clo
     close("a")
     body = r2(bucket, "inbox/a/1 2+3.png")
     first = hook.webhook(bearer(), body, NOW)
-    assert (first.status, first.line, len(first.jobs)) == (200, "1 events, 1 jobs", 1)
+    assert (first.status, first.line, len(first.jobs)) == (200, "1 event, 1 job", 1)
     again = hook.webhook(bearer(), body, NOW)
     assert (again.status, again.jobs) == (200, ())
     assert queued(store, bucket) == list(first.jobs)

@@ -73,7 +73,7 @@ def test_without_a_measurement_the_figures_are_said_to_be_assumed(run):
 def test_ones_own_cold_start_is_used_where_there_is_one(run, measured):
     found = json.loads(run("--trace", "mine.csv", "--json").stdout)
     assert (found["costs"]["start_s"], found["costs"]["usd_per_hour"]) == (33.0, "36")
-    assert found["costs"]["basis"] == "measured by 1 jobs of a/m on local"
+    assert found["costs"]["basis"] == "measured by 1 job of a/m on local"
     first = found["rows"][0]
     assert (first["policy"], first["of_optimum"], first["starts"]) == ("clairvoyant", 1.0, 2)
     assert Decimal(first["usd"]) == Decimal(2 * (33 + 10 + 20)) * 36 / 3600

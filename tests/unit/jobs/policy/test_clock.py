@@ -76,7 +76,7 @@ def test_before_anything_is_measured_break_even_rests_on_what_is_assumed(clock, 
     clock.job_ended(cluster(job("j", 0.0)), 0.0, 50.0)
     decided = clock.window(50.0, cluster("j"), [])
     assert decided.window_s == 40.0
-    assert "1 jobs tell too little" in decided.reason
+    assert "1 job tells too little" in decided.reason
 
 
 def test_a_measured_start_is_what_a_restart_costs(clock, job):

@@ -23,7 +23,7 @@ def run(here):
 
 
 def test_a_report_is_made_into_a_folder_of_the_jobs_name(store, bucket, run, here):
-    paths, _, _ = finished_job(store, bucket, 300, shard_rows=100)
+    paths, _, _ = finished_job(store, bucket, 1500, shard_rows=500)
     found = run(paths.job_id)
     folder = here / f"{paths.job_id}-report"
     assert found.stdout == f"wrote {folder.name}/report.html\n"
