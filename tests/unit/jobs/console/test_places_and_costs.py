@@ -33,7 +33,7 @@ def test_a_cluster_that_is_up_shows_lease_nodes_and_cost(local, store, bucket):
     nodes = (NodeInterval("n1", now - 30, None), NodeInterval("n2", now - 30, now - 10))
     ClusterFile.create(store, bucket, cluster(created_at=now, lease_until=now + 500, nodes=nodes))
     text = local.get("/clusters").text
-    assert "1 up, 1 nodes" in text
+    assert "1 up, 1 node." in text
     assert "1 of 2" in text
     assert "8 min" in text
 
