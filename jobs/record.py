@@ -86,6 +86,8 @@ class Record(Noun):
     no_capacity_since   when none had any, for the first time since an engine answered; 0: never
     no_capacity_waits   how often it has waited since then
     hold_until    until then it may be left for another job to share its cold start
+    done_before   pictures that were done, and `usd_before` USD that it had cost, when the work of
+                  the present claim began
     """
 
     version: Literal[1] = 1
@@ -115,6 +117,8 @@ class Record(Noun):
     no_capacity_since: float = 0.0
     no_capacity_waits: int = 0
     hold_until: float = 0.0
+    done_before: int = 0
+    usd_before: Plain | None = None
     max_usd: Plain | None = None
 
     def moved(self, state: State, now: float, reason: str = "") -> "Record":
@@ -122,6 +126,14 @@ class Record(Noun):
         check_move(self.state, state)
         entered = {**self.entered, state.value: now}
         return self.model_copy(update={"state": state, "reason": reason, "entered": entered})
+
+    def pictures_a_second(self, now: float) -> float | None:
+        """Of the last claim's work, so far or until it ended; None before its first picture."""
+        began, done = self.entered.get(State.RUNNING), self.counts.done - self.done_before
+        if began is None or done <= 0:
+            return None
+        ended = min((moment for moment in self.entered.values() if moment > began), default=now)
+        return done / max(0.001, ended - began)
 
 
 class RecordFile:

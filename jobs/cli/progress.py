@@ -78,11 +78,8 @@ class JobProgress:
 
 
 def rate(record: Record) -> str:
-    began = record.entered.get("running")
-    if began is None or not record.counts.done:
-        return ""
-    elapsed = max(0.001, record.entered.get("finalizing", time.time()) - began)
-    return f"{record.counts.done / elapsed:.1f} images/s"
+    found = record.pictures_a_second(time.time())
+    return "" if found is None else f"{found:.1f} images/s"
 
 
 def cost_so_far(record: Record, idle_s: float = 0.0) -> str:

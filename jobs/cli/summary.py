@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from jobs.cli.columns import print_columns
 from jobs.cli.progress import cost_so_far, money, rate
 from jobs.clusters.fleet import ClusterRecord
 from jobs.plurals import counted
@@ -75,23 +76,29 @@ def print_bill(console: Console, receipt: dict[str, Any]) -> None:
 
 
 def print_jobs(console: Console, records: Iterable[Record], unreadable: Iterable[str] = ()) -> None:
-    """A line for each job; `unreadable` are jobs whose records another version has written."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("job", "state", "images", "errors", "cost", "submitted"):
-        table.add_column(name, justify="right" if name in ("images", "errors", "cost") else "left")
-    for record in records:
-        counts = record.counts
-        table.add_row(
-            record.job_id,
-            record.state.value,
-            f"{counts.done}/{counts.total}",
-            str(counts.errors),
-            "-" if record.cost_usd is None else money(record.cost_usd),
-            _when(record.created_at),
-        )
-    for job_id in unreadable:
-        table.add_row(job_id, NEWER)
-    console.print(table if table.row_count else "no jobs")
+    """Each job on a line, its id whole wherever it goes: it is what other commands ask for.
+
+    `unreadable` are jobs whose records another version has written.
+    """
+    names = ("job", "state", "images", "errors", "cost", "submitted")
+    lines = [_cells(record) for record in records]
+    lines += [(job_id, NEWER, "", "", "", "") for job_id in unreadable]
+    if not lines:
+        console.print("no jobs")
+        return
+    print_columns(console, names, lines, right=(2, 3, 4))
+
+
+def _cells(record: Record) -> tuple[str, ...]:
+    counts = record.counts
+    return (
+        record.job_id,
+        record.state.value,
+        f"{counts.done}/{counts.total}",
+        str(counts.errors),
+        "-" if record.cost_usd is None else money(record.cost_usd),
+        _when(record.created_at),
+    )
 
 
 def print_clusters(console: Console, clusters: Iterable[ClusterRecord], now: float) -> None:

@@ -24,6 +24,7 @@ from jobs.errors import NotFound
 from jobs.policy.expected import expected_window_s
 from jobs.record import Record
 from jobs.report import PAGE, summary
+from jobs.states import State
 from jobs.submit.submission import load_manifest
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -95,12 +96,21 @@ def _seen(viewer: Viewer, record: Record) -> dict[str, Any]:
     has_report = receipt is not None and store.exists(Address.parse(record.output) / PAGE)
     return {
         "job": Standing(record, now),
+        "starting": _starting(viewer, record),
         "projected": projected_usd(record, now, idle_s) if not record.state.ended else None,
         "receipt": receipt,
         "bill": summary.bill(receipt) if receipt else None,
         "unused": _unused(receipt) if receipt else [],
         "has_report": has_report,
     }
+
+
+def _starting(viewer: Viewer, record: Record) -> bool:
+    """Whether the job runs and waits for its engine, which tells when it is ready."""
+    if record.state is not State.RUNNING:
+        return False
+    paths = JobPaths.of(viewer.context.bucket, record.job_id)
+    return not viewer.context.store.exists(paths.attempt(record.epoch))
 
 
 def _unused(receipt: Mapping[str, Any]) -> list[str]:

@@ -6,9 +6,10 @@ from decimal import Decimal
 
 from markupsafe import Markup
 
+from jobs.cost.receipt import phase_seconds
 from jobs.record import Record
 from jobs.report.charts import Part, bar
-from jobs.report.summary import TONES, Line, duration
+from jobs.report.summary import RESTING, TONES, Line, duration
 from jobs.states import State
 
 
@@ -48,11 +49,7 @@ class Standing:
 
     @property
     def rate(self) -> float | None:
-        began, done = self.record.entered.get(State.RUNNING), self.record.counts.done
-        if began is None or not done:
-            return None
-        until = self.record.entered.get(State.FINALIZING, self._end)
-        return done / max(0.001, until - began)
+        return self.record.pictures_a_second(self.now)
 
     @property
     def left_s(self) -> float | None:
@@ -84,10 +81,8 @@ class Standing:
         return bar("Seconds in each state of the job", parts), lines
 
     def _seconds(self) -> list[tuple[str, float]]:
-        entered = {State.QUEUED.value: self.record.created_at, **self.record.entered}
-        moments = sorted((moment, name) for name, moment in entered.items())
-        ends = [moment for moment, _ in moments[1:]] + [self._end]
-        spent = [
-            (name, max(0.0, end - start)) for (start, name), end in zip(moments, ends, strict=True)
-        ]
-        return [each for each in spent if not State(each[0]).ended]
+        seconds = phase_seconds(self.record, self._end)
+        if self.is_live:  # what it is in is no rest after its end
+            seconds[self.record.state.value] = seconds.pop(RESTING)
+        seconds.pop(RESTING, None)
+        return list(seconds.items())

@@ -254,6 +254,8 @@ class Controller:
         """Take the cluster down and end the presence; a second Ctrl-C does not cut it short."""
         with uninterrupted():
             try:
+                if self._fleet.current is not None:
+                    log.info("ending: the cluster goes down, which takes some seconds")
                 self._fleet.rest()
             finally:
                 self._fleet.settle_up()

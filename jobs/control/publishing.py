@@ -40,7 +40,7 @@ class Publishing:
         self.fleet.write_nodes()
         job, now, cluster = self.job, self.job.clock(), watch.raised.record_now()
         tenancy = watch.tenancy(None if state.succeeded else now)
-        entries = [*watch.earlier, *tenancy.on(cluster, now)]
+        entries = [*watch.earlier.entries(), *tenancy.on(cluster, now)]
         rows_usd, closing = bill_of(entries).work_usd, self._closing()
         totals = closing.write(rows_usd, whole=state.succeeded)
         rows_usd = rows_usd if totals.rows else Decimal(0)

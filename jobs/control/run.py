@@ -19,6 +19,7 @@ from infra.planner.plan import Plan
 from jobs.clusters.estate import settle
 from jobs.clusters.fleet import Fleet, Raised
 from jobs.control.budget_watch import BudgetKeeper
+from jobs.control.earlier import Earlier
 from jobs.control.held_job import HeldJob
 from jobs.control.limits import Limits
 from jobs.control.publishing import Publishing
@@ -28,6 +29,7 @@ from jobs.control.watching import Stopped, Watch, check_wanted
 from jobs.control.way_back import WayBack
 from jobs.cost.account import Tenancy, earlier_entries
 from jobs.cost.books import amend, settle_tenancy
+from jobs.cost.entry import Entry
 from jobs.disk import disk_fault
 from jobs.errors import JobFailed, TemporaryError, ZeroshiftError
 from jobs.inputs.pin import pin
@@ -112,6 +114,7 @@ class JobRun:
         except OSError as fault:  # of the work folder, or of the table before it is uploaded
             self.way_back.set_back(disk_fault(fault, self.settings.work_dir))
         except KeyboardInterrupt:
+            log.info("%s: going back to the queue", self.record.job_id)
             self.way_back.hand_back(setback=False)
             raise
         except Exception as bug:  # let through, it would end every controller that takes the job
@@ -189,6 +192,7 @@ class JobRun:
             self.job.change(checked=(*others, *here))
 
     def raise_cluster(self, plan: Plan) -> Watch:
+        claimed = self.record
         self.job.move(State.PROVISIONING)
         self.job.change(offer=snapshot(plan.offer))
         raised = self.fleet.acquire(plan, self.clock(), self.record.job_id, self.job.epoch)
@@ -197,16 +201,20 @@ class JobRun:
             self.fleet,
             raised,
             self.settings.stall_s,
+            Earlier(self.earlier_entries, claimed, self.clock),
             prices=self.settings.prices,
-            earlier=earlier_entries(self.store, self.settings.bucket, self.record, self.clock()),
             keeper=self.keeper,
         )
         self.job.change(cluster_id=raised.cluster.cluster_id)
         return self.watch
 
+    def earlier_entries(self) -> list[Entry]:
+        return earlier_entries(self.store, self.settings.bucket, self.record, self.clock())
+
     def work(self, manifest: Manifest, watch: Watch) -> None:
         """Drive the shards and watch: progress, cancellation, budget, error rate."""
         self.job.move(State.RUNNING)
+        self.job.change(done_before=self.record.counts.done, usd_before=watch.earlier.usd())
         most = budget_of(self.record, manifest)
         limits = Limits(manifest.budget, manifest.on_error, self.clock(), most)
         environment = {"ZEROSHIFT_STORE": json.dumps(self.store.options.to_dict())}

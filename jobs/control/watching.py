@@ -4,7 +4,6 @@ Part of the sixth step of a job's life. It reads commit markers and the worker's
 progress into the record, and starts and ends nothing itself.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -12,14 +11,13 @@ from jobs.closing.commonest import commonest
 from jobs.closing.reconcile import read_markers
 from jobs.clusters.fleet import Fleet, Raised
 from jobs.control.budget_watch import BudgetKeeper, Seen, living, shard_seconds
+from jobs.control.earlier import Earlier
 from jobs.control.held_job import HeldJob
 from jobs.control.limits import Limits
 from jobs.control.setbacks import Setback
 from jobs.control.stall import check_stall
 from jobs.cost.account import Tenancy, running_usd
-from jobs.cost.bill import bill_of
 from jobs.cost.budgets import Verdict
-from jobs.cost.entry import Entry
 from jobs.cost.told import Ending, read_told
 from jobs.order import Marker
 from jobs.record import Counts, Record
@@ -50,7 +48,7 @@ class Watch:
 
     stall_s   seconds without a commit that count as a stall
     prices    of the store
-    earlier   what the ledger has of the job's earlier claims
+    earlier   what the job's earlier claims cost
     winding_down   why no further shard is begun; empty while there is no reason
     """
 
@@ -58,9 +56,9 @@ class Watch:
     fleet: Fleet
     raised: Raised
     stall_s: float
+    earlier: Earlier
     markers: dict[int, Marker] = field(default_factory=dict)
     prices: Prices = field(default_factory=Prices)
-    earlier: Sequence[Entry] = ()
     keeper: BudgetKeeper | None = None
     winding_down: str = ""
 
@@ -98,7 +96,7 @@ class Watch:
 
     def cost_so_far(self) -> Decimal | None:
         """USD of all the job's claims; None: a price is unknown."""
-        raised, before = self.raised, bill_of(self.earlier).usd
+        raised, before = self.raised, self.earlier.usd()
         nodes, now = raised.cluster.nodes(), self.job.clock()
         here = running_usd(nodes, raised.record.offer, raised.since, now)
         return None if here is None or before is None else before + here
@@ -127,7 +125,7 @@ class Watch:
 
         A cost that is unknown is held to no budget, and a job whose work is done is not stopped.
         """
-        before = bill_of(self.earlier).usd
+        before = self.earlier.usd()
         if self.keeper is None or cost is None or before is None or self.all_committed:
             return
         raised, now = self.raised, self.job.clock()

@@ -20,19 +20,20 @@ def projected_usd(record: Record, now: float, idle_s: float = 0.0) -> Decimal | 
     cost = record.cost_usd
     if record.state.ended or cost is None:
         return cost
+    before = min(cost, record.usd_before or Decimal(0))
     left_s = seconds_left(record, now)
     began = record.entered.get(State.PROVISIONING.value)
     if left_s is None or began is None or now <= began:
         return None
-    rate = cost / exact(now - began)
+    rate = (cost - before) / exact(now - began)
     return cost + rate * exact(left_s + idle_s + DRAIN_S)
 
 
 def seconds_left(record: Record, now: float) -> float | None:
     """Until the last picture, by the rate since work began; None: unknown."""
-    counts, began = record.counts, record.entered.get(State.RUNNING.value)
+    counts, rate = record.counts, record.pictures_a_second(now)
     if record.state is State.FINALIZING:
         return 0.0
-    if record.state is not State.RUNNING or began is None or not counts.done or now <= began:
+    if record.state is not State.RUNNING or rate is None:
         return None
-    return max(0, counts.total - counts.done) * (now - began) / counts.done
+    return max(0, counts.total - counts.done) / rate

@@ -149,17 +149,22 @@ def make_receipt(
 def phase_seconds(record: Record, gone_at: float | None) -> dict[str, float]:
     """Seconds of each state; after the end state it is `resting`, until the cluster is gone.
 
-    A state that was entered twice, because the job was handed on, counts from the last time.
+    A state that was entered twice, because the job was handed on, counts from the last time; what
+    was before is `earlier_claims`.
     """
-    entered = {"queued": record.created_at, **record.entered}
+    began = record.entered.get("queued", record.created_at)
+    entered = {name: moment for name, moment in record.entered.items() if moment >= began}
+    entered = {"queued": began, **entered}
+    earlier = {"earlier_claims": round(began - record.created_at, 3)}
     names = sorted(entered, key=lambda name: entered[name])
     moments = [entered[name] for name in names]
     ends = [*moments[1:], gone_at or moments[-1]]
     named = [*names[:-1], "resting"]
-    return {
+    states = {
         name: round(max(0.0, end - start), 3)
         for name, start, end in zip(named, moments, ends, strict=True)
     }
+    return earlier | states if "queued" in record.entered else states
 
 
 def receipt_bill(

@@ -110,7 +110,7 @@ def bill(receipt: Mapping[str, Any]) -> Chart:
     said = receipt["bill"]
     lines = [(each["phase"], each["seconds"], each["usd"]) for each in said["phases"]]
     lines = [line for line in lines if Decimal(line[1])] or lines
-    beside = [(each["kind"], None, each["usd"]) for each in said.get("lines", ())]
+    beside = [(kind, None, usd) for kind, usd in _beside(said.get("lines", ())).items()]
     known = all(usd is not None for _, _, usd in lines)
     parts = [
         Part(name, float(usd if known else seconds), _tone(name)) for name, seconds, usd in lines
@@ -122,6 +122,17 @@ def bill(receipt: Mapping[str, Any]) -> Chart:
         for (name, seconds, usd), part in zip(lines + beside, shares, strict=True)
     ]
     return Chart(bar("What each phase of the bill cost", parts), table)
+
+
+def _beside(lines: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
+    """USD of what is no node's, each kind once; one that is unknown makes their sum unknown."""
+    sums: dict[str, str | None] = {}
+    for each in lines:
+        before: str | None = sums.get(each["kind"], "0")
+        usd: str | None = each["usd"]
+        unknown = before is None or usd is None
+        sums[each["kind"]] = None if unknown else f"{Decimal(before or 0) + Decimal(usd or 0)}"
+    return sums
 
 
 def steps(markers: Iterable[Marker]) -> list[tuple[float, float]]:

@@ -102,6 +102,16 @@ def test_status_lists_jobs_and_shows_one(run, done_job):
     assert "total" in shown
 
 
+def test_the_list_of_jobs_has_their_ids_whole_where_it_is_no_terminal(
+    run, queued_job, store, bucket
+):
+    long = queued_job.model_copy(update={"job_id": f"{'long-' * 20}0123456789ab"})
+    RecordFile(store, JobPaths.of(bucket, long.job_id)).create(long)
+    names, *lines = run("status").stdout.splitlines()
+    assert {line.split()[0] for line in lines} == {queued_job.job_id, long.job_id}
+    assert names.split() == ["job", "state", "images", "errors", "cost", "submitted"]
+
+
 def test_json_is_all_that_stands_on_stdout(run, done_job):
     [listed] = json.loads(run("status", "--json").stdout)
     shown = json.loads(run("status", done_job.job_id, "--json").stdout)

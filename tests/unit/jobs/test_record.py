@@ -6,7 +6,7 @@ import pytest
 
 from jobs.addresses import JobPaths
 from jobs.errors import Conflict, IllegalMove, NotFound, StoreUnavailable
-from jobs.record import ATTEMPTS, WRITES_KEPT, Record, RecordFile, claimed
+from jobs.record import ATTEMPTS, WRITES_KEPT, Counts, Record, RecordFile, claimed
 from jobs.states import MOVES, State, check_move
 
 WAY = [State.QUEUED, State.PLANNING, State.PROVISIONING, State.RUNNING, State.FINALIZING]
@@ -232,3 +232,13 @@ def test_a_record_keeps_the_ids_of_its_latest_writes_alone(file):
     for shards in range(1, 20):
         file.change(lambda old, shards=shards: old.model_copy(update={"shards": shards}))
     assert len(file.load().writes) == WRITES_KEPT
+
+
+def test_the_pace_of_a_job_is_that_of_its_last_claim_until_its_work_ended():
+    entered = {"running": 100.0}
+    record = Record(job_id="j", created_at=1.0, output="s3://b/o/", model="m", entered=entered)
+    assert record.pictures_a_second(110.0) is None
+    counted = record.model_copy(update={"counts": Counts(total=60, done=50), "done_before": 30})
+    assert counted.pictures_a_second(110.0) == 2.0
+    ended = counted.model_copy(update={"entered": {**entered, "cancelled": 105.0}})
+    assert ended.pictures_a_second(110.0) == ended.pictures_a_second(900.0) == 4.0

@@ -158,8 +158,10 @@ def test_a_controller_that_lost_its_claim_stops_and_leaves_the_job_to_the_other(
 
 
 def test_a_controller_that_is_stopped_hands_its_job_back_and_the_next_one_ends_it(
-    store, bucket, controller, submitted, put_pictures, load, workshop, monkeypatch
+    store, bucket, controller, submitted, put_pictures, load, workshop, monkeypatch, caplog
 ):
+    caplog.set_level("INFO", "zeroshift")
+
     def interrupted(watch, limits):
         raise KeyboardInterrupt
 
@@ -172,8 +174,11 @@ def test_a_controller_that_is_stopped_hands_its_job_back_and_the_next_one_ends_i
     assert (load(job).state, load(job).owner) == (State.QUEUED, "")
     assert queued(store, bucket) == [job.job_id]
     assert not workshop.made[0].alive()
+    last_words = [f"{job.job_id}: going back to the queue", "the cluster goes down, which takes"]
+    assert [each for each in last_words if each not in caplog.text] == []
     controller().once()
     assert (load(job).state, load(job).epoch) == (State.COMPLETED, 2)
+    assert load(job).usd_before > 0
 
 
 @pytest.mark.usefixtures("taken_over")

@@ -7,6 +7,7 @@ import pytest
 from jobs.addresses import Address, JobPaths
 from jobs.console.standing import Standing
 from jobs.manifest.manifest import Manifest
+from jobs.order import Attempt
 from jobs.queue import all_jobs
 from jobs.record import Counts, Record, RecordFile
 from jobs.states import State
@@ -176,6 +177,36 @@ def test_a_standing_tells_rate_rest_and_time_by_state():
         ("queued", "1.0 s"),
         ("planning", "9.0 s"),
         ("running", "20 s"),
+    ]
+
+
+def test_a_job_that_waits_for_its_engine_says_so(local, job, store, bucket):
+    paths = JobPaths.of(bucket, job.job_id)
+    running = {"state": State.RUNNING, "owner": "other", "epoch": 1}
+    RecordFile(store, paths).change(lambda old: old.model_copy(update=running))
+    assert "the engine is being started" in local.get(f"/jobs/{job.job_id}").text
+    ready = Attempt(epoch=1, ready_at=2.0)
+    store.write(paths.attempt(1), ready.model_dump_json().encode())
+    assert "the engine is being started" not in local.get(f"/jobs/{job.job_id}").text
+
+
+def test_a_job_that_was_handed_on_shows_all_its_time_and_the_rate_of_its_present_claim():
+    record = Record(
+        job_id="j",
+        created_at=100.0,
+        output="s3://b/o/",
+        model="m",
+        state=State.RUNNING,
+        entered={"planning": 101.0, "finalizing": 150.0, "queued": 200.0, "running": 210.0},
+        counts=Counts(total=100, done=60),
+        done_before=40,
+    )
+    standing = Standing(record, 220.0)
+    assert (standing.rate, standing.left_s) == (2.0, 20.0)
+    assert [(line.name, line.seconds) for line in standing.phases()[1]] == [
+        ("earlier_claims", "1 min 40 s"),
+        ("queued", "10 s"),
+        ("running", "10 s"),
     ]
 
 

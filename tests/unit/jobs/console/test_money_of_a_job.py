@@ -93,6 +93,23 @@ def test_setbacks_and_preemptions_are_told_with_what_each_cluster_cost(
     assert "0.250000 USD went into claims" in text
 
 
+def test_claims_that_a_stop_ended_are_told_without_a_setback(
+    local, submitted, put_pictures, controller, load, store
+):
+    put_pictures(2)
+    record = submitted()
+    controller().once()
+    place = Address.parse(load(record).output) / "receipt.json"
+    receipt = json.loads(store.read(place))
+    [stay] = receipt["bill"]["stays"]
+    receipt["bill"]["stays"] = [stay, {**stay, "epoch": 2}]
+    store.write(place, json.dumps(receipt).encode())
+    text = local.get(f"/jobs/{record.job_id}").text
+    assert "Setbacks" not in text
+    rows = re.findall(r"claim (\d)</span></th><td>([^<]+)</td>", text)
+    assert rows == [("1", "a stop"), ("2", "its work")]
+
+
 def test_a_job_over_its_budget_goes_on_with_more(local, send, over_budget, load, store, bucket):
     page = f"/jobs/{over_budget.job_id}"
     text = local.get(page).text

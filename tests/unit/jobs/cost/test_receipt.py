@@ -67,6 +67,16 @@ def test_a_job_that_was_handed_on_has_no_negative_phase():
     assert min(phase_seconds(handed, 160.0).values()) >= 0
 
 
+def test_what_was_before_a_job_was_handed_on_is_one_phase_and_all_of_them_are_its_time():
+    handed = record(planning=95.0, running=120.0, queued=130.0, provisioning=131.0, completed=150.0)
+    assert phase_seconds(handed, 160.0) == {
+        "earlier_claims": 40.0,
+        "queued": 1.0,
+        "provisioning": 19.0,
+        "resting": 10.0,
+    }
+
+
 def test_the_phases_of_the_bill_sum_to_its_total():
     bill = receipt(4).bill
     assert sum(phase.usd for phase in bill.phases) == bill.total_usd == Decimal("0.1")

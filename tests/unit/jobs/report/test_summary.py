@@ -37,6 +37,14 @@ def test_what_is_no_nodes_time_stands_below_the_phases():
     assert lines(found)[-1] == ("egress", "", "", "0.500000")
 
 
+def test_what_is_no_nodes_time_stands_there_once_of_a_kind():
+    kinds = (("requests", "0.1"), ("egress", "0.5"), ("requests", "0.2"), ("egress", None))
+    more = [{"kind": kind, "quantity": "2", "unit": "x", "usd": usd} for kind, usd in kinds]
+    found = summary.bill(receipt(("1", "3"), ("10", "30"), lines=more))
+    told = [("requests", "", "", "0.300000"), ("egress", "", "", "unknown")]
+    assert lines(found)[-2:] == told
+
+
 def test_a_rest_that_is_not_over_is_not_listed():
     assert [line.name for line in summary.phases(receipt((), ())).lines] == ["queued"]
 
