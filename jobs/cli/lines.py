@@ -79,11 +79,16 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()  # so that a full disk is an error of ours
 
 
+def escaped(text: str) -> str:
+    """What would end a line or steer a terminal is written out: anybody may name an object."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
 class OneLine(logging.Formatter):
     """A record's message on one line: a key with a line end in it can't write lines of its own."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
-        said = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in record.message)
+        said = escaped(record.message)
         record.message = said
         return super().formatMessage(record)
 

@@ -6,7 +6,7 @@ import typer
 
 from jobs.addresses import Address
 from jobs.cli.columns import print_columns
-from jobs.cli.lines import errors_as_lines, out, print_json
+from jobs.cli.lines import errors_as_lines, escaped, out, print_json
 from jobs.events.rules import Hit, hit
 from jobs.settings.settings import Settings, load_settings
 
@@ -34,7 +34,7 @@ def try_(
             print_json(found)
         else:
             for each in found:
-                out.print(_line(each), markup=False)
+                out.print(escaped(_line(each)), markup=False)
         if any(each["rule"] is None for each in found):
             raise typer.Exit(1)
 

@@ -158,6 +158,25 @@ def test_a_dry_run_tells_markers_from_pictures(cli, key, role):
     assert role in cli("test", key).output
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("inbox/line-4/a\nb/1.png", r"a picture of the batch s3://b/inbox/line-4/a\nb/,"),
+        ("inbox/line-4/a/\x1b[31m1.png", r"inbox/line-4/a/\x1b[31m1.png: rule 'four'"),
+        ("inbox/line-4/[red]é 日本/1.png", "[red]é 日本/, closed by"),
+        ("inbox/line-4//1.png", "it lies in no folder under"),
+        ("inbox/line-4/a/" + "é" * 600, "no key has more than 1024 bytes, and this one 1215"),
+        ("inbox/line-4/\udcff/1.png", "has half of a surrogate pair; allowed: text"),
+        ("", "no rule has a prefix of it"),
+    ],
+)
+def test_a_dry_run_of_an_odd_key_is_one_line_that_steers_no_terminal(cli, key, said):
+    output = cli("test", key).output
+    assert said in output
+    assert output.count("\n") == 1
+    assert "\x1b" not in output
+
+
 def test_rules_are_listed_the_longest_prefix_first(cli):
     lines = cli("list").output.splitlines()
     assert [line.split()[0] for line in lines] == ["prefix", "inbox/line-4/", "in/"]
