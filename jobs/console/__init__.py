@@ -12,6 +12,7 @@
     schedules  jobs by the clock: when, what became of each run; pause, resume, run now
     costs      what a month cost
     month      a month of the ledger, added up by day, job, label, model and class
+    elsewhere  addresses that there are not
     budgets    what is spent of the budgets of the settings
 
 Rendered on the server; a script of some lines brings in what has changed. It knows jobs by their

@@ -157,7 +157,8 @@ def _said(error: ZeroshiftError) -> tuple[int, str]:
 
 
 def _problem(request: Request, status: int, message: str) -> Response:
-    said = message[:1].upper() + message[1:]
+    # A sentence begins with a capital; a name of a job or of a field is as it is.
+    said = message[:1].upper() + message[1:] if message.split(" ")[0].isalpha() else message
     title = TITLES.get(status, "That did not work")
     back = back_to(_page_of(request)) if request.method == "POST" else "/"
     return page("problem", None, status, title=title, message=said, back=back)

@@ -2,8 +2,7 @@
 
 from fastapi import APIRouter
 
-from jobs.console import acting, costs, joblist, places, reports, schedules, signin
+from jobs.console import acting, costs, elsewhere, joblist, places, reports, schedules, signin
 
-CONSOLE: tuple[APIRouter, ...] = tuple(
-    each.router for each in (signin, joblist, acting, reports, places, schedules, costs)
-)
+PAGES = (signin, joblist, acting, reports, places, schedules, costs, elsewhere)
+CONSOLE: tuple[APIRouter, ...] = tuple(each.router for each in PAGES)

@@ -165,6 +165,51 @@ def test_boxes_lie_where_they_are_in_the_picture(report, look):
     assert found == pytest.approx(wanted, abs=3)
 
 
+def test_names_are_as_large_at_every_zoom_and_boxes_can_be_taken_away(report, look):
+    number = next(n for n in range(60) if len((inspected(n)[0].output or {})["defects"]) == 1)
+    page = to_pictures(read(look(report(60))))
+    page.locator(".card").nth(number).click()
+    name, box = page.locator(".stage .boxes text"), page.locator(".stage .boxes rect").last
+    height, width = name.bounding_box()["height"], box.bounding_box()["width"]
+    for _ in range(3):
+        page.keyboard.press("+")
+    assert page.locator("#zoom").inner_text() == "300 %"
+    assert name.bounding_box()["height"] == pytest.approx(height, rel=0.1)
+    assert box.bounding_box()["width"] == pytest.approx(3 * width, rel=0.1)
+    page.keyboard.press("b")
+    assert not box.is_visible()
+    assert page.locator("#boxes").get_attribute("aria-pressed") == "false"
+    page.keyboard.press("b")
+    page.keyboard.press("0")
+    assert box.is_visible()
+    assert page.locator("#zoom").inner_text() == "100 %"
+
+
+def test_the_dialog_keeps_the_keyboard_and_gives_it_back(report, look):
+    page = to_pictures(read(look(report(60))))
+    page.locator(".card").nth(2).click()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        inside = (
+            "document.activeElement === document.body || document.activeElement.closest('dialog')"
+        )
+        assert page.evaluate(f"Boolean({inside})")
+    said = page.locator("#side").inner_text()
+    assert "s3://bucket/inbox/line-4/2026/00002.jpg" in said
+    for name in ("Original", "Seen by the model", "Kept here"):
+        assert name in said
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.className") == "card"
+
+
+def test_on_paper_figures_are_dark_on_white_and_no_control_is_left(report, look):
+    page = read(look(report(60), color_scheme="dark"))
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(29, 28, 26)"
+    assert not page.locator("#tools").is_visible()
+    assert page.locator(".figures").is_visible()
+
+
 PAINTED = """image => {
   const room = image.getBoundingClientRect();
   const scale = Math.min(room.width / image.naturalWidth, room.height / image.naturalHeight);

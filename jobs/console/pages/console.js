@@ -30,7 +30,7 @@
   function put(part, text) {
     const at = part.contains(document.activeElement) ? document.activeElement.id : '';
     const fresh = part.cloneNode(false);
-    fresh.innerHTML = text;
+    fresh.innerHTML = text.trim();
     blend(part, fresh);
     if (at && document.activeElement?.id !== at) document.getElementById(at)?.focus({ preventScroll: true });
     const state = part.querySelector('[data-state]')?.dataset.state;
@@ -56,6 +56,8 @@
   }
 
   function follow(part) {
+    // As it is brought in: the page has line ends around it.
+    for (const edge of [part.firstChild, part.lastChild]) if (edge?.data?.trim() === '') edge.remove();
     const every = Number(part.dataset.every);
     let [steady, failed, timer, asking] = [0, 0, 0, false];
     const turn = async () => {

@@ -63,6 +63,7 @@ function chosen() {
 
 function sayCount(shown, reading) {
   const all = facts.rows - facts.left_out;
+  counted.setAttribute('aria-busy', String(reading)); // not said aloud block by block
   if (reading) counted.textContent = `Reading ${number(rows.length)} of ${number(all)}`;
   else if (shown === rows.length) counted.textContent = `${number(shown)} ${shown === 1 ? 'row' : 'rows'}`;
   else counted.textContent = `${number(shown)} of ${number(rows.length)} rows`;

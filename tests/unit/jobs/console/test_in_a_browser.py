@@ -11,11 +11,14 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from jobs.addresses import JobPaths
 from jobs.api.access.keys import create_key
 from jobs.api.serving import Server
 from jobs.control.controller import Controller
+from jobs.record import Counts, RecordFile
 from jobs.schedules.files import RunFile, ScheduleFile
 from jobs.schedules.schedule import Plan, Run, Schedule
+from jobs.states import State
 from jobs.store.bucket import Store
 
 pytestmark = pytest.mark.browser
@@ -116,6 +119,82 @@ def test_a_job_is_cancelled_after_a_second_thought(url, look, submit, work):
     expect(state).to_contain_text(re.compile("Cancel"), timeout=PATIENCE_MS)
     work.set()
     expect(state).to_contain_text("Cancelled", timeout=PATIENCE_MS)
+
+
+def test_a_page_touches_only_what_is_new_and_speaks_only_of_a_state(
+    url, look, submit, store: Store, bucket
+):
+    from playwright.sync_api import expect
+
+    job = submit()
+    page = look(f"{url}/jobs/{job}")
+    page.evaluate(WATCH)
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('.about dd'))")
+    marked = page.evaluate("String(getSelection())")
+    assert marked
+
+    def change(**changes: Any) -> None:
+        RecordFile(store, JobPaths.of(bucket, job)).change(
+            lambda old: old.model_copy(update=changes)
+        )
+
+    change(counts=Counts(total=6, done=3))
+    expect(page.locator(".figures")).to_contain_text("3 of 6", timeout=PATIENCE_MS)
+    assert page.evaluate("window.told") == []
+    change(state=State.RUNNING, owner="other", entered={"running": time.time()})
+    expect(page.locator(".headline .state")).to_contain_text("Running", timeout=PATIENCE_MS)
+    assert page.evaluate("window.told") == ["Running"]
+    assert page.evaluate("String(getSelection())") == marked
+
+
+WATCH = """() => {
+  window.told = [];
+  const note = () => window.told.push(document.getElementById('told').textContent);
+  new MutationObserver(note).observe(document.getElementById('told'), {childList: true});
+}"""
+HIDE = """(hidden) => {
+  Object.defineProperty(document, 'hidden', {configurable: true, get: () => hidden});
+  document.dispatchEvent(new Event('visibilitychange'));
+}"""
+
+
+def test_a_hidden_page_asks_for_nothing_and_catches_up_when_it_is_seen(url, look):
+    from playwright.sync_api import expect
+
+    page, asked = look(f"{url}/"), []
+    page.on("request", lambda request: asked.append(request.url))
+    with page.expect_response("**/live/jobs*"):
+        pass
+    page.evaluate(HIDE, True)
+    page.wait_for_timeout(100)  # what was under way
+    asked.clear()
+    page.wait_for_timeout(2500)
+    assert asked == []
+    with page.expect_response("**/live/jobs*", timeout=1500) as found:
+        page.evaluate(HIDE, False)
+    assert found.value.status in (200, 304)
+    expect(page.locator("#lost")).to_have_text("")
+
+
+def test_a_session_that_is_over_is_told_and_leads_back(
+    url, chromium, store: Store, bucket, app, submit
+):
+    from playwright.sync_api import expect
+
+    job = submit()
+    _, token = create_key(store, bucket, "mine", ["read"], time.time())
+    app.state.context.keys._read_at = None
+    page = chromium.new_page()  # not by `look`, to which the refused request is an error
+    page.goto(f"{url}/jobs/{job}")
+    page.get_by_label("Key").fill(token)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name=job).wait_for()
+    del app.state.sessions  # as a restart does
+    expect(page.get_by_text("Your session is over")).to_be_visible(timeout=PATIENCE_MS)
+    page.get_by_label("Key").fill(token)
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name=job).wait_for()
+    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

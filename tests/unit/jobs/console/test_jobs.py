@@ -58,7 +58,7 @@ def test_a_job_that_has_ended_shows_its_bill_rows_and_report(local, ended):
     assert "<tfoot>" in text
     rows = local.get(f"/live/jobs/{ended.job_id}/rows").text
     assert "not_an_image" in rows
-    assert rows.count('<th scope="row">') == 5
+    assert rows.count('<th scope="row"') == 5
 
 
 def test_labels_and_names_are_text(local, job):
@@ -75,6 +75,21 @@ def test_a_job_that_there_is_not_is_a_page_that_says_so(local, name, path):
     answer = local.get(path.format(name))
     assert answer.status_code == 404
     assert answer.headers["content-type"].startswith("text/html") or "{}" not in name
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/nonsense", "/jobs/j-0123456789ab/cancel", "/v2"])
+def test_an_address_that_there_is_not_is_a_page_that_leads_on(local, path):
+    answer = local.get(path)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"].startswith("text/html")
+    assert f"There is no page {path}" in answer.text
+    assert 'href="/"' in answer.text
+
+
+@pytest.mark.parametrize(("path", "status"), [("/v1/nonsense", 404), ("/v1/jobs/x/cancel", 405)])
+def test_addresses_of_the_api_keep_its_answers(local, path, status):
+    answer = local.get(path)
+    assert (answer.status_code, "error" in answer.json()) == (status, True)
 
 
 def test_a_queued_job_is_cancelled_at_once(local, send, job, load):

@@ -58,7 +58,8 @@ def test_a_job_that_runs_tells_its_cost_so_far_and_at_the_end(local, job, change
 
 def test_a_job_of_an_unknown_price_has_no_end(local, job, change):
     record = change(job, state=State.RUNNING, owner="o")
-    assert "At the end, about</dt><dd>-<" in local.get(f"/jobs/{record.job_id}").text
+    text = local.get(f"/jobs/{record.job_id}").text
+    assert 'At the end, about</dt><dd><span class="quiet">\u2013<' in text
 
 
 def test_the_bill_names_all_seven_classes(local, submitted, put_pictures, controller, load):
@@ -86,7 +87,7 @@ def test_setbacks_and_preemptions_are_told_with_what_each_cluster_cost(
     receipt["bill"] |= {"stays": [stay, other], "setback_usd": "0.25"}
     store.write(place, json.dumps(receipt).encode())
     text = local.get(f"/jobs/{record.job_id}").text
-    assert "1, and 1 preemption" in text
+    assert "1 setback, 1 preemption" in text
     assert "the &lt;b&gt;node&lt;/b&gt; went away" in text
     rows = re.findall(r"claim (\d)</span></th><td>([^<]+)</td>.*?<td>([^<]+)</td></tr>", text)
     assert rows == [("1", "preemption", "0.250000"), ("2", "its work", "unknown")]

@@ -17,7 +17,7 @@ Colour = tuple[float, float, float]
 
 def colours(scheme: str) -> dict[str, Colour]:
     """The style's variables, each in linear light."""
-    light, dark = STYLE.split("@media (prefers-color-scheme: dark)", 1)
+    light, dark = STYLE.split("@media screen and (prefers-color-scheme: dark)", 1)
     found = re.findall(r"--([a-z]+): #([0-9a-f]{6})", light)
     if scheme == "dark":
         found += re.findall(r"--([a-z]+): #([0-9a-f]{6})", dark)
