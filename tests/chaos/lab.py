@@ -11,11 +11,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psutil
 from PIL import Image
@@ -49,16 +48,6 @@ log_to_stderr()
 settings, store = open_store(check=False)
 Controller(store, settings, engine=sys.argv[1]).watch(stop)
 """
-
-
-def eventually(holds: Callable[[], Any], seconds: float, look_s: float = 0.1) -> bool:
-    """Whether it comes to hold within `seconds`."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(look_s)
-    return True
 
 
 @dataclass

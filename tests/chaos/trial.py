@@ -15,7 +15,8 @@ from tests.chaos.checks import (
     results_problems,
 )
 from tests.chaos.faults import Fault, strike
-from tests.chaos.lab import BUCKET, Lab, eventually
+from tests.chaos.lab import BUCKET, Lab
+from tests.waiting import eventually
 
 REPLICAS = 1
 STRIKE_S, END_S = 180.0, 400.0

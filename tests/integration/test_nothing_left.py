@@ -1,7 +1,6 @@
 """A controller is killed in the middle of a job, on real Ray with the engine of rules: its cluster
 goes by itself, another controller finishes the job, and what was spent is in the books."""
 
-import io
 import json
 import os
 import signal
@@ -11,10 +10,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from PIL import Image
 
 from demo.store import embedded_store
 from infra.clusters.base import ClusterSpec
@@ -23,11 +20,10 @@ from infra.clusters.local.processes import CLUSTER_TAG, tagged
 from jobs.addresses import Address, JobPaths
 from jobs.cluster_record import cluster_records
 from jobs.cost.ledger import entries
-from jobs.manifest.manifest import parse_manifest
 from jobs.record import Record, RecordFile
-from jobs.settings.settings import load_settings
 from jobs.store.bucket import Store
-from jobs.submit.submission import submit
+from tests.real_jobs import noise_job
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -38,15 +34,6 @@ from jobs.control.controller import Controller
 settings, store = open_store()
 Controller(store, settings, engine="fake").once()
 """
-
-
-def eventually(holds: Callable[[], Any], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
 
 
 @pytest.fixture
@@ -77,13 +64,7 @@ def environment(store: Store, work_dir: Path) -> dict[str, str]:
 
 @pytest.fixture
 def job(store: Store, environment: dict[str, str], tmp_path: Path) -> Record:
-    picture = io.BytesIO()
-    Image.effect_noise((1200, 1200), 90).convert("RGB").save(picture, "PNG")
-    for number in range(PICTURES):
-        store.write(Address(BUCKET, f"in/{number:03d}.png"), picture.getvalue(), "image/png")
-    manifest = {"inputs": {"prefix": f"s3://{BUCKET}/in/"}, "model": "zeroshift/parts-inspector"}
-    settings = load_settings(environment, tmp_path)
-    return submit(store, settings, parse_manifest(json.dumps(manifest), "m.json")).record
+    return noise_job(store, environment, tmp_path, PICTURES, side=1200)
 
 
 @pytest.fixture

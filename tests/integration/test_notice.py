@@ -1,7 +1,6 @@
 """A node is taken back in the middle of a job, on real Ray with the engine of rules: what is in
 hand is handed back, worked elsewhere, and has not failed."""
 
-import io
 import json
 import os
 import signal
@@ -9,13 +8,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
-from PIL import Image
 
 from demo.store import embedded_store
 from infra.clusters.base import NodeInterval
@@ -23,12 +20,11 @@ from infra.clusters.local.processes import CLUSTER_TAG, NODE_TAG, tagged
 from jobs.addresses import Address, JobPaths
 from jobs.cluster_record import cluster_records
 from jobs.clusters.fleet import RETIRE_S
-from jobs.manifest.manifest import parse_manifest
 from jobs.order import Attempt, Marker
 from jobs.record import Record, RecordFile
-from jobs.settings.settings import load_settings
 from jobs.store.bucket import Store
-from jobs.submit.submission import submit
+from tests.real_jobs import noise_job
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -45,15 +41,6 @@ def make(provider, spec, folder):
     return make_cluster(provider, replace(spec, notice_s={NOTICE_S}), folder)
 Controller(store, settings, engine=f"fake:{{sys.argv[1]}}", make=make).once()
 """
-
-
-def eventually(holds: Callable[[], Any], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.1)
-    return True
 
 
 @pytest.fixture
@@ -83,14 +70,8 @@ def environment(store: Store, folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def job(store: Store, environment: dict[str, str]) -> Record:
-    picture = io.BytesIO()
-    Image.effect_noise((200, 200), 90).convert("RGB").save(picture, "PNG")
-    for number in range(PICTURES):
-        store.write(Address(BUCKET, f"in/{number:03d}.png"), picture.getvalue(), "image/png")
-    manifest = {"inputs": {"prefix": f"s3://{BUCKET}/in/"}, "model": "zeroshift/parts-inspector"}
-    settings = load_settings(environment)
-    return submit(store, settings, parse_manifest(json.dumps(manifest), "m.json")).record
+def job(store: Store, environment: dict[str, str], tmp_path: Path) -> Record:
+    return noise_job(store, environment, tmp_path, PICTURES, side=200)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from infra.clusters.local import ray_start, signs
 from infra.clusters.local.cluster import LocalCluster
 from infra.clusters.local.registry import Registry
 from infra.errors import ClusterError, StartFailed
+from tests.waiting import eventually
 
 KINDS = ["fake", "hollow", pytest.param("local", marks=pytest.mark.slow)]
 Make = Callable[..., Cluster]
@@ -62,15 +62,6 @@ def hollow_head(port: int, config: Path, temp: Path) -> list[str]:
     """Says that it is complete, as a head does, and waits."""
     code = f"import os, time; os.makedirs({str(temp)!r}); open({str(temp)!r} + '/"
     return [sys.executable, "-c", f"{code}ray_current_cluster', 'w').close(); time.sleep(300)"]
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 @pytest.fixture

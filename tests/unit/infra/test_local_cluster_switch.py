@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from infra.clusters.local import processes, ray_start, teardown
 from infra.clusters.local.cluster import LocalCluster
 from infra.clusters.local.registry import Registry
 from infra.errors import StartFailed
+from tests.waiting import eventually
 
 SLEEPER = "import time; print('ready', flush=True); time.sleep(300)"
 HEAD = "import os, time; os.makedirs({0!r}); open({0!r} + '/ray_current_cluster', 'w').close(); "
@@ -71,15 +71,6 @@ def raised(folder, name, monkeypatch) -> Iterator[Callable[..., LocalCluster]]:
 
 def switches(name: str) -> list[psutil.Process]:
     return processes.tagged(processes.NODE_TAG, teardown.switch_of(name))
-
-
-def eventually(holds: Callable[[], object], seconds: float = 30.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_the_switch_runs_in_a_session_of_its_own_and_is_small(raised, name):

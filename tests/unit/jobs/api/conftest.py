@@ -12,27 +12,12 @@ from PIL import Image
 
 from jobs.api.app import make_app
 from jobs.api.batch.work import BatchWork
-from jobs.settings.api import Api
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
 from tests.batch_lines import FORMAT
+from tests.served import _no_compiler, server, settings
 
-
-@pytest.fixture
-def server(memory: Store) -> Store:
-    """The store of these tests."""
-    return memory
-
-
-@pytest.fixture(autouse=True)
-def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The grammar compiler takes seconds to import; tests of it are elsewhere."""
-    monkeypatch.setattr("jobs.schema.lint._by_compiler", lambda schema: ())
-
-
-@pytest.fixture
-def settings(make_settings: Callable[..., Settings], model: str) -> Settings:
-    return make_settings(api=Api(models=(model,)))
+__all__ = ["_no_compiler", "server", "settings"]  # fixtures for every test here
 
 
 @pytest.fixture

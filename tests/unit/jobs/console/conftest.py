@@ -12,27 +12,13 @@ from fastapi.testclient import TestClient
 from jobs.api.access.keys import create_key
 from jobs.api.app import make_app
 from jobs.console import CONSOLE
-from jobs.settings.api import Api
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
+from tests.served import _no_compiler, server, settings
+
+__all__ = ["_no_compiler", "server", "settings"]  # fixtures for every test here
 
 HOST = "http://127.0.0.1"
-
-
-@pytest.fixture
-def server(memory: Store) -> Store:
-    return memory
-
-
-@pytest.fixture(autouse=True)
-def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The grammar compiler takes seconds to import; tests of it are elsewhere."""
-    monkeypatch.setattr("jobs.schema.lint._by_compiler", lambda schema: ())
-
-
-@pytest.fixture
-def settings(make_settings: Callable[..., Settings], model: str) -> Settings:
-    return make_settings(api=Api(models=(model,)))
 
 
 @pytest.fixture
