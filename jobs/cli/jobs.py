@@ -153,7 +153,7 @@ def clusters(as_json: AsJson = False) -> None:
         unreadable: set[str] = set()
         found = cluster_records(store, settings.bucket, unreadable)
         for each in sorted(unreadable):
-            err.print(f"cluster {each}: {NEWER}, left alone", markup=False)
+            err.print(f"cluster {each}: {NEWER} or damaged, left alone", markup=False)
         if as_json:
             print_json([record.model_dump(mode="json") for record in found])
         else:

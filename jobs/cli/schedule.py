@@ -82,7 +82,7 @@ def list_(as_json: AsJson = False) -> None:
         unreadable: set[str] = set()
         found = list(schedules(store, settings.bucket, unreadable))
         for each in sorted(unreadable):
-            err.print(f"schedule {each}: {NEWER}, left alone", markup=False)
+            err.print(f"schedule {each}: {NEWER} or damaged, left alone", markup=False)
         if as_json:
             print_json([_public(each) for each in found])
         elif not found:

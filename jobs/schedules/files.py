@@ -78,22 +78,24 @@ class ScheduleFile:
         self._store.delete(self._address)
 
     def _unknown(self) -> NotFound:
-        known = [each.plan.name for each in schedules(self._store, self._bucket)]
+        known = [each.plan.name for each in schedules(self._store, self._bucket, set())]
         near = get_close_matches(self.name, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         return NotFound(f"no schedule {self.name!r}; {hint}known: {', '.join(known) or 'none'}")
 
 
 def schedules(store: Store, bucket: str, unreadable: set[str] | None = None) -> Iterator[Schedule]:
-    """All schedules, by name; `unreadable` gets the names of those of another version."""
+    """All schedules, by name; `unreadable` gets the names of those of another version, without it
+    the first is raised."""
     for found in list(store.list(schedules_root(bucket))):
         try:
             yield _schedule(store.read(found.address), found.address)
         except NotFound:
             continue
         except Unreadable:
-            if unreadable is not None:
-                unreadable.add(found.address.name.removesuffix(".json"))
+            if unreadable is None:
+                raise
+            unreadable.add(found.address.name.removesuffix(".json"))
 
 
 class RunFile:
@@ -127,7 +129,7 @@ def runs(store: Store, bucket: str, schedule: str, last: int | None = None) -> l
 
 
 def _schedule(body: bytes, address: Address) -> Schedule:
-    return read_noun(Schedule, body, f"schedule {address.name.removesuffix('.json')}")
+    return read_noun(Schedule, body, address)
 
 
 def _run(body: bytes, address: Address) -> Run:

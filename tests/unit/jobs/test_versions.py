@@ -111,7 +111,7 @@ def test_a_schedule_of_a_newer_version_is_left_alone_and_listed(
     listed = CliRunner().invoke(app, ["schedule", "list"])
     assert listed.exit_code == 0
     assert "ours" in listed.stdout
-    assert listed.stderr == "schedule theirs: written by a newer version, left alone\n"
-    with pytest.raises(Unreadable, match="schedule theirs: written by a newer version"):
+    assert listed.stderr == "schedule theirs: written by a newer version or damaged, left alone\n"
+    with pytest.raises(Unreadable, match=r"theirs\.json: written by a newer version"):
         ScheduleFile(store, bucket, "theirs").pause()
     assert store.read(address) == body
