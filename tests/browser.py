@@ -6,6 +6,7 @@ A laptop without it skips; where REQUIRE_BROWSER is 1, and in CI without that, i
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -25,9 +26,9 @@ SERIOUS = ("serious", "critical")
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     """The browser; closed with the module, since no event loop can run beside Playwright's."""
-    path = shutil.which("chromium")
-    if path is None and not _must_have_it():
+    if not has_chromium():
         pytest.skip("not installed: chromium")
+    path = shutil.which("chromium")
     assert path is not None, "chromium is not installed: make browser"
     from playwright.sync_api import sync_playwright
 
@@ -37,13 +38,18 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def has_chromium() -> bool:
+    """Whether there is one, or must be."""
+    return shutil.which("chromium") is not None or _must_have_it()
+
+
 def _must_have_it() -> bool:
     return os.environ.get("REQUIRE_BROWSER", "1" if os.environ.get("CI") else "0") == "1"
 
 
-@pytest.fixture
-def look(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Opens an address and answers the page; what goes wrong in any fails the test."""
+@contextmanager
+def looking(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Opens addresses and answers their pages; fails at the end by what went wrong in any."""
     contexts, wrong = [], []
 
     def open_(address: str, **how: Any) -> Any:
@@ -63,6 +69,13 @@ def look(chromium: Any) -> Iterator[Callable[..., Any]]:
     assert wrong == []
 
 
+@pytest.fixture
+def look(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Opens an address and answers the page; what goes wrong in any fails the test."""
+    with looking(chromium) as open_:
+        yield open_
+
+
 LONG_TASKS = """
 window.longTasks = [];
 new PerformanceObserver((list) => {
@@ -71,17 +84,19 @@ new PerformanceObserver((list) => {
 """
 
 
-@pytest.fixture
-def violations() -> Callable[[Any], list[str]]:
+def serious(page: Any) -> list[str]:
     """What axe-core finds that keeps somebody from using the page."""
     from axe_playwright_python.sync_playwright import Axe
 
-    def find(page: Any) -> list[str]:
-        found = Axe().run(page).response["violations"]
-        return [
-            f"{each['id']}: {each['nodes'][0]['html'][:200]}"
-            for each in found
-            if each["impact"] in SERIOUS
-        ]
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{each['id']}: {each['nodes'][0]['html'][:200]}"
+        for each in found
+        if each["impact"] in SERIOUS
+    ]
 
-    return find
+
+@pytest.fixture
+def violations() -> Callable[[Any], list[str]]:
+    """`serious`, for tests that are given what they use."""
+    return serious
