@@ -198,7 +198,7 @@ def test_an_event_that_starts_nothing_is_answered_while_a_look_goes_on(bucket, h
     """Ceph lets the writer of an object wait until we have answered, and a look writes objects."""
     own = r2(bucket, "zeroshift/inbox/clock")
     with hook._together._turn, hook._lock:
-        assert hook.webhook(bearer(), own, NOW).line == "1 events, 0 jobs"
+        assert hook.webhook(bearer(), own, NOW).line == "1 event, 0 jobs"
 
 
 def test_what_can_be_read_of_a_request_is_taken_and_the_rest_is_said(
