@@ -43,6 +43,8 @@ class Server:
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="server", daemon=True)
+        # Not Thread.join: Python 3.11 takes a thread for ended whose join a signal has interrupted.
+        self._ended = threading.Event()
 
     @property
     def url(self) -> str:
@@ -50,13 +52,16 @@ class Server:
         return f"http://{host}:{self.port}"
 
     def _serve(self) -> None:
-        self._server.run(sockets=[self._socket])
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._ended.set()
 
     def __enter__(self) -> Self:
         """Answers /healthz when it returns: what is imported next keeps nobody waiting."""
         self._thread.start()
         ends = time.monotonic() + STARTED_S
-        while self._thread.is_alive() and not self._server.started and time.monotonic() < ends:
+        while not (self._ended.is_set() or self._server.started) and time.monotonic() < ends:
             time.sleep(0.005)
         return self
 
@@ -68,13 +73,13 @@ class Server:
     ) -> None:
         self.doorstep.close()
         self._server.should_exit = True
-        self._thread.join(timeout=GRACE_S + STARTED_S)
+        self._ended.wait(GRACE_S + STARTED_S)
         self._socket.close()
 
     def wait(self) -> None:
         """Until the server has ended, which a signal alone brings about."""
-        while self._thread.is_alive():
-            self._thread.join(timeout=1.0)
+        while not self._ended.wait(1.0):
+            pass
 
 
 def _listen(host: str, port: int) -> socket.socket:

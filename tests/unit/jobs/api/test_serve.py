@@ -104,6 +104,22 @@ def test_ctrl_c_is_one_line_and_no_failure(served):
     assert process.wait(60) == 0
 
 
+def test_a_request_in_hand_is_answered_before_it_ends(served):
+    process, port = served
+    lines = ("POST /v1/jobs HTTP/1.1", "Host: localhost", "Content-Length: 2", "Expect: 100-continue")
+    head = "\r\n".join((*lines, "", "")).encode()
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as caller:
+        caller.sendall(head)
+        assert caller.recv(100).startswith(b"HTTP/1.1 100")  # so its body is waited for
+        process.send_signal(signal.SIGINT)
+        for line in process.stderr:
+            if line == "ending\n":
+                break
+        caller.sendall(b"{}")
+        assert caller.recv(100).startswith(b"HTTP/1.1 400")
+    assert process.wait(60) == 0
+
+
 def test_nobody_reading_its_log_does_not_end_a_server(served):
     process, port = served
     process.stderr.readline()
