@@ -11,19 +11,18 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from infra.catalogue.billing import HOUR_S
 from infra.clusters.base import NodeInterval
 from jobs.addresses import ROOT, Address, clusters_root
 from jobs.errors import Conflict, NotFound
+from jobs.noun import Noun
 from jobs.record import OfferSnapshot
 from jobs.store.bucket import Store
 
 ATTEMPTS = 5
 
 
-class ClusterRecord(BaseModel):
+class ClusterRecord(Noun):
     """`zeroshift/clusters/<cluster>.json`: intent, lease and node intervals.
 
     place    where it stands, in its provider's words: the reaper looks there
@@ -31,8 +30,6 @@ class ClusterRecord(BaseModel):
     idle     why it waits as long as it does for another job; empty until it was idle
     drain_at   when it began to go down; None: it has not, or ended otherwise
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
     cluster_id: str

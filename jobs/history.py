@@ -8,12 +8,13 @@ import re
 from collections import defaultdict
 from contextlib import suppress
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from infra.planner.measured import Measured, Sample, measured
 from jobs.addresses import Address, measured_root
 from jobs.cost.bill import Bill
 from jobs.errors import ZeroshiftError
+from jobs.noun import Noun
 from jobs.record import Record
 from jobs.store.bucket import Found, Store
 from jobs.totals import Totals
@@ -22,10 +23,8 @@ STARTING, WORKING = ("startup", "model_load"), ("work", "input_wait", "wasted")
 LATEST = 20  # jobs of a model and node that are looked at
 
 
-class Measurement(BaseModel):
+class Measurement(Noun):
     """`zeroshift/measured/<model>/<node>/<job>.json`; seconds are of all nodes together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     job_id: str
     model: str

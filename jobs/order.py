@@ -2,21 +2,19 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
+
+from jobs.noun import Noun
 
 
-class _Noun(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Sampling(_Noun):
+class Sampling(Noun):
     temperature: float
     top_p: float
     max_tokens: int
     seed: int
 
 
-class AnswerFormat(_Noun):
+class AnswerFormat(Noun):
     """How an answer is spelled: what the grammar forces, and what the model was trained on.
 
     optional   `omit`: a field that the schema does not require may be left out;
@@ -31,7 +29,7 @@ class AnswerFormat(_Noun):
     fenced: bool = False
 
 
-class PictureLimits(_Noun):
+class PictureLimits(Noun):
     """Bounds on one file; above each it is that row's error. See the settings `[pictures]`."""
 
     max_pixels: int = 200_000_000
@@ -41,7 +39,7 @@ class PictureLimits(_Noun):
     background: tuple[int, int, int] = (255, 255, 255)
 
 
-class Order(_Noun):
+class Order(Noun):
     """`order.json`: everything a worker needs; it knows no price and no cloud.
 
     model       a folder that every node sees
@@ -97,7 +95,7 @@ class Order(_Noun):
     written_at: float | None = None
 
 
-class PinnedObject(_Noun):
+class PinnedObject(Noun):
     """An object and the etag that it had when it was pinned."""
 
     address: str
@@ -105,7 +103,7 @@ class PinnedObject(_Noun):
     size: int
 
 
-class Fault(_Noun):
+class Fault(Noun):
     code: str
     message: str
 
@@ -121,7 +119,7 @@ class PinnedInput(PinnedObject):
 
     group: str | None = None
     others: tuple[PinnedObject, ...] = ()
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = Field(default_factory=dict)
     fault: Fault | None = None
 
     @property
@@ -130,14 +128,14 @@ class PinnedInput(PinnedObject):
         return (self, *self.others)
 
 
-class InHand(_Noun):
+class InHand(Noun):
     """`in-hand/00000.json`: the input that is worked alone, so that its killing is known."""
 
     epoch: int
     index: int
 
 
-class GrammarCheck(_Noun):
+class GrammarCheck(Noun):
     """How many pictures were asked with the grammar and without, and where the answers agreed.
 
     `agreed` counts equal values in every field with a closed choice, `same` equal answers.
@@ -149,7 +147,7 @@ class GrammarCheck(_Noun):
     examples: tuple[str, ...] = ()
 
 
-class Marker(_Noun):
+class Marker(Noun):
     """`shards/00000.json`: the rows file that it names is complete, and is the shard's.
 
     file            name of the rows file; empty in old markers: the shard's number
@@ -183,7 +181,7 @@ class Marker(_Noun):
     busy: tuple[tuple[float, float], ...] | None = None
     loading_at: float | None = None
     ready_at: float | None = None
-    requests: dict[str, int] = {}
+    requests: dict[str, int] = Field(default_factory=dict)
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -191,7 +189,7 @@ class Marker(_Noun):
         return self.epoch, self.attempt
 
 
-class Turn(_Noun):
+class Turn(Noun):
     """`turns/00000-00001-01.json`: an attempt at a shard that has not counted, so far.
 
     It is written when a replica takes the shard up and taken away when its rows are committed; so
@@ -213,7 +211,7 @@ class Turn(_Noun):
     ready_at: float | None = None
 
 
-class Attempt(_Noun):
+class Attempt(Noun):
     """`attempts/00001.json`: when the engine was ready and how the worker ended.
 
     preemptions   shards that came back because their node was taken away: no failures of theirs

@@ -1,6 +1,9 @@
 """Regular expressions of a user's, with an end: a pattern such as `^(a+)+$` can take for ever."""
 
-import regex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import regex
 
 MOST_S = 0.2  # for one text; an honest pattern takes microseconds
 
@@ -11,6 +14,8 @@ class TooSlow(Exception):
 
 def search(pattern: str, text: str) -> "regex.Match[str] | None":
     """As `re.search`; `TooSlow` after a fifth of a second."""
+    import regex  # a few manifests have a pattern; every command would load it
+
     try:
         return regex.search(pattern, text, timeout=MOST_S)
     except TimeoutError as error:

@@ -15,11 +15,12 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from jobs.addresses import JobPaths
 from jobs.errors import Conflict, StoreUnavailable
 from jobs.money import Plain
+from jobs.noun import Noun
 from jobs.states import State, check_move
 from jobs.store.bucket import Store
 
@@ -28,11 +29,7 @@ WRITES_KEPT = 8  # more than come between a write and its writer's next look
 LONGEST_WAIT_S = 0.5
 
 
-class _Noun(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class OfferSnapshot(_Noun):
+class OfferSnapshot(Noun):
     """The price and the meter that the bill is made with, as they stood when the job was planned.
 
     usd_per_hour    of one node, spot's where `spot`; None: unknown, and so is every amount
@@ -64,7 +61,7 @@ class OfferSnapshot(_Noun):
         return self.usd_per_hour * (1 - (self.async_discount or Decimal(0)))
 
 
-class Checked(_Noun):
+class Checked(Noun):
     """One thing that was checked before anything was paid for, and what was found."""
 
     gate: str
@@ -72,13 +69,13 @@ class Checked(_Noun):
     found: str
 
 
-class Counts(_Noun):
+class Counts(Noun):
     total: int = 0
     done: int = 0
     errors: int = 0
 
 
-class Record(_Noun):
+class Record(Noun):
     """`zeroshift/jobs/<job>/record.json`; times are seconds since the epoch.
 
     writes        ids of its latest changes, the newest last
@@ -99,7 +96,7 @@ class Record(_Noun):
     lease_until: float = 0.0
     cancel_requested: bool = False
     created_at: float
-    entered: dict[str, float] = {}
+    entered: dict[str, float] = Field(default_factory=dict)
     output: str
     model: str
     counts: Counts = Counts()
@@ -107,7 +104,7 @@ class Record(_Noun):
     cluster_id: str = ""
     offer: OfferSnapshot | None = None
     cost_usd: Plain | None = None
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = Field(default_factory=dict)
     checked: tuple[Checked, ...] = ()
     writes: tuple[str, ...] = ()
     setbacks: tuple[str, ...] = ()

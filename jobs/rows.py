@@ -7,22 +7,23 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticSerializationError
 
 from jobs.errors import PermanentError
 from jobs.money import Plain
+from jobs.noun import Noun
 from jobs.problems import one_line, problems_of
 
 # Line ends to many readers though not to JSON, which lets them stand raw in a string.
 _LINE_ENDS = str.maketrans({"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
-class _Noun(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+class _Finite(Noun):
+    model_config = ConfigDict(allow_inf_nan=False)
 
 
-class RowError(_Noun):
+class RowError(_Finite):
     """Why there is no answer: `stage` is where it happened, `retryable` whether to try again.
 
     detail   figures to the message, such as tokens and limit of a prompt too long
@@ -33,11 +34,11 @@ class RowError(_Noun):
     stage: str
     message: str
     retryable: bool
-    detail: dict[str, Any] = {}
+    detail: dict[str, Any] = Field(default_factory=dict)
     raw: str | None = None
 
 
-class ImageFacts(_Noun):
+class ImageFacts(_Finite):
     """In pixels: upright original, as stored, as the model saw it; EXIF `orientation` 1 to 8."""
 
     format: str
@@ -50,7 +51,7 @@ class ImageFacts(_Noun):
     model_height: int
 
 
-class Usage(_Noun):
+class Usage(_Finite):
     """Tokens of all tries; `prompt_tokens` includes `image_tokens`.
 
     `wasted_tokens`, prompt and output, are those of tries whose answer is not in the row.
@@ -62,7 +63,7 @@ class Usage(_Noun):
     wasted_tokens: int = 0
 
 
-class Boxes(_Noun):
+class Boxes(_Finite):
     """The boxes of an answer as the model wrote them, by their path in `output`.
 
     `space` is `model_pixels` (of the picture at its model size) or `relative_1000`.
@@ -72,7 +73,7 @@ class Boxes(_Noun):
     raw: dict[str, tuple[float, ...]]
 
 
-class Timing(_Noun):
+class Timing(_Finite):
     """Seconds spent on this picture; a stage that it did not reach has 0."""
 
     fetch_s: float = 0.0
@@ -81,7 +82,7 @@ class Timing(_Noun):
     generate_s: float = 0.0
 
 
-class Row(_Noun):
+class Row(_Finite):
     """The answer about one frame of one picture, or the error in its place.
 
     key          the input's `s3://` address; of a group, its first picture's
@@ -109,7 +110,7 @@ class Row(_Noun):
     time_s: float | None = None
     group: str | None = None
     keys: tuple[str, ...] = ()
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = Field(default_factory=dict)
     confidence: dict[str, float] | None = None
     boxes: Boxes | None = None
     images: tuple[ImageFacts, ...] = ()

@@ -62,7 +62,9 @@ def make_app(
     )
     app.state.context = context
     for router in (*ROUTERS, *more):
-        app.include_router(router)
+        # What include_router does with a prefix or a dependency, of which these have none of their
+        # own; it makes each route a second time, which is a good part of the time to start.
+        app.router.routes.extend(router.routes)
     translate_errors(app)
     describe(app)
     # The last that is added is the first that is asked: what is too large is in the audit, too.

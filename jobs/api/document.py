@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's, with the manifest's schema in it."""
+"""The OpenAPI document: FastAPI's, with the manifest's schema and the error's in it."""
 
 import json
 from functools import cache
@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from jobs.api.problem import SCHEMAS, ErrorAnswer
 from jobs.manifest.manifest import manifest_schema
 
 ABOUT = (
@@ -24,19 +25,22 @@ def describe(app: FastAPI) -> None:
         found = get_openapi(
             title=app.title, version=_version(), description=ABOUT, routes=app.routes
         )
-        found["components"]["schemas"] |= _manifest()
+        found["components"]["schemas"] |= _manifest() | _named(ErrorAnswer.model_json_schema())
         return found
 
     app.openapi = document  # type: ignore[method-assign]
 
 
 def _manifest() -> dict[str, Any]:
-    """The manifest's schema and its parts, with references as the document has them."""
-    text = json.dumps(manifest_schema()).replace("#/$defs/", "#/components/schemas/")
-    schema = json.loads(text)
-    parts = schema.pop("$defs", {})
-    schema.pop("$schema", None)
-    return {**parts, "Manifest": schema}
+    return _named({**manifest_schema(), "title": "Manifest"})
+
+
+def _named(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema and its parts by their names, with references as the document has them."""
+    whole = json.loads(json.dumps(schema).replace("#/$defs/", SCHEMAS))
+    parts = whole.pop("$defs", {})
+    whole.pop("$schema", None)
+    return {**parts, whole["title"]: whole}
 
 
 def _version() -> str:

@@ -19,6 +19,6 @@ Rendered on the server; a script of some lines brings in what has changed. It kn
 records and receipts, as the API does, and starts nothing itself.
 """
 
-from jobs.console.router import console_router
+from jobs.console.router import CONSOLE
 
-__all__ = ["console_router"]
+__all__ = ["CONSOLE"]

@@ -9,14 +9,13 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
-from jinja2 import Environment
 from starlette.exceptions import HTTPException
 
 from jobs.api.problem import ApiError
@@ -33,6 +32,9 @@ from jobs.report import summary
 from jobs.report.page import base_style
 from jobs.report.templates import make_environment
 from jobs.schedules.fires import said
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 POLICY = "; ".join(
     (
@@ -83,7 +85,7 @@ def render(name: str, **values: Any) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
     return make_environment(
         "jobs.console",
         "pages",

@@ -9,11 +9,12 @@ import json
 from decimal import Decimal
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from infra.clusters.base import NodeInterval
 from jobs.cost.shares import share
 from jobs.money import Plain
+from jobs.noun import Noun
 from jobs.record import OfferSnapshot
 
 CLASSES = ("startup", "model_load", "work", "input_wait", "wasted", "idle", "teardown")
@@ -24,11 +25,11 @@ OLD_CLASSES = ("startup", "work", "idle")  # of version 1
 Stretch = tuple[float, float]
 
 
-class _Noun(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+class _Finite(Noun):
+    model_config = ConfigDict(allow_inf_nan=False)
 
 
-class NodeTimes(_Noun):
+class NodeTimes(_Finite):
     """One node's life, in seconds since the epoch.
 
     joined_at   when the cluster had it; None: not known, or never
@@ -56,7 +57,7 @@ class NodeTimes(_Noun):
         )
 
 
-class Cuts(_Noun):
+class Cuts(_Finite):
     """What classes were told by, in seconds since the epoch by the controller's clock.
 
     loading_at   when the node began to load the model; None: never, or not known
@@ -75,7 +76,7 @@ class Cuts(_Noun):
     wasted: tuple[Stretch, ...] = ()
 
 
-class Entry(_Noun):
+class Entry(_Finite):
     """`zeroshift/ledger/YYYY/MM/DD/<job>-<node>-<epoch>.json`; the day is that of `until`, in UTC.
 
     kind       what it is for; nodes and heads have `node`, the others `quantity`, `unit`, `price`
@@ -98,7 +99,7 @@ class Entry(_Noun):
     job_id: str | None
     epoch: int = 0
     model: str = ""
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = Field(default_factory=dict)
     cluster_id: str = ""
     node: NodeTimes | None = None
     since: float
@@ -109,8 +110,8 @@ class Entry(_Noun):
     quantity: Plain | None = None
     unit: str = ""
     price: Plain | None = None
-    raw_s: dict[str, Plain] = {}
-    billed_s: dict[str, Plain] = {}
+    raw_s: dict[str, Plain] = Field(default_factory=dict)
+    billed_s: dict[str, Plain] = Field(default_factory=dict)
     usd: dict[str, Plain] | None = None
     cuts: Cuts = Cuts()
     setback: bool = False

@@ -10,24 +10,19 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from infra.catalogue.billing import unit_words
 from jobs.addresses import Address
 from jobs.cost.bill import Bill, bill_of
 from jobs.cost.entry import CLASSES, Entry, NodeTimes
 from jobs.errors import NotFound
 from jobs.money import Plain
+from jobs.noun import Noun
 from jobs.record import Checked, OfferSnapshot, Record
 from jobs.store.bucket import Store
 from jobs.totals import Totals
 
 
-class _Noun(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class BilledPhase(_Noun):
+class BilledPhase(Noun):
     """A class of node time; `raw_s` is what really ran, before the provider's meter."""
 
     phase: str
@@ -36,7 +31,7 @@ class BilledPhase(_Noun):
     raw_s: Plain | None = None
 
 
-class BilledLine(_Noun):
+class BilledLine(Noun):
     """What is no node's time: so many of a unit; `usd` None: the price is unknown."""
 
     kind: str
@@ -45,7 +40,7 @@ class BilledLine(_Noun):
     usd: Plain | None
 
 
-class Stay(_Noun):
+class Stay(Noun):
     """One claim's time on one cluster."""
 
     cluster_id: str
@@ -59,7 +54,7 @@ class Stay(_Noun):
     preempted: bool
 
 
-class ReceiptBill(_Noun):
+class ReceiptBill(Noun):
     """`final` is False while the cluster still runs.
 
     rows_usd       what the rows were charged together; the rest of the total is overhead
@@ -91,7 +86,7 @@ class ReceiptBill(_Noun):
     unit: str = ""
 
 
-class Teardown(_Noun):
+class Teardown(Noun):
     """Of the job's last cluster."""
 
     cluster_id: str
@@ -99,7 +94,7 @@ class Teardown(_Noun):
     checked: str = "the cluster still runs"
 
 
-class Receipt(_Noun):
+class Receipt(Noun):
     """`receipt.json`; version 1 told of a job's last cluster alone, in three classes."""
 
     version: Literal[1, 2] = 2

@@ -9,19 +9,16 @@ import hashlib
 import json
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from jobs.addresses import Address, inbox_root
 from jobs.errors import NotFound, PermanentError
+from jobs.noun import Noun
 from jobs.problems import one_line, problems_of
 from jobs.store.bucket import Store
 
 
-class _Noun(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Batch(_Noun):
+class Batch(Noun):
     """Pictures that were taken together.
 
     keys      etag by the part of the key below the folder
@@ -40,7 +37,7 @@ class Batch(_Noun):
     under: str = ""
 
 
-class Memory(_Noun):
+class Memory(Noun):
     """`zeroshift/inbox/<digest of the folder>.json`"""
 
     version: Literal[1] = 1

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any, Literal, Self, get_args
 
-from jsonschema import Draft202012Validator, SchemaError
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from jobs.manifest.forms import Filled, ImportPath
@@ -89,6 +88,9 @@ def check_schema(schema: object) -> None:
     """`ValueError` that names the place when `schema` is an object but no JSON Schema."""
     if not isinstance(schema, dict):
         return
+    # Takes as long to import as all the rest of a manifest, and most manifests name a preset.
+    from jsonschema import Draft202012Validator, SchemaError
+
     checker = Draft202012Validator.FORMAT_CHECKER  # also finds a pattern that does not compile
     try:
         Draft202012Validator.check_schema(schema, format_checker=checker)

@@ -12,14 +12,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment
 from markupsafe import Markup
 
 from jobs.report import summary
 from jobs.report.entries import dumps
 from jobs.report.templates import make_environment
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ROWS_A_BLOCK = 500  # parsed one block at a time, so that a browser is never busy for long
 SCRIPTS = ("data.js", "filters.js", "picture.js", "gallery.js", "viewer.js", "start.js")
@@ -102,7 +104,7 @@ def parts_of(page: str) -> tuple[dict[str, Any], str]:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
     return make_environment(
         "jobs.report",
         "page",

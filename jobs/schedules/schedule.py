@@ -4,11 +4,12 @@ import hashlib
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from jobs.errors import UserError
 from jobs.manifest.forms import Filled, Name, Prefix, Usd
 from jobs.manifest.task import PresetName
+from jobs.noun import Noun
 from jobs.schedules.fires import check_cron, find_zone
 from jobs.schedules.watermark import WINDOW_S, Watermark
 
@@ -32,7 +33,7 @@ def _cron(expression: str) -> str:
     return " ".join(expression.split())
 
 
-class Plan(BaseModel):
+class Plan(Noun):
     """What the user said; seconds are seconds.
 
     catch_up   which of the times are run that passed while nobody looked: none, the latest, or all
@@ -42,8 +43,6 @@ class Plan(BaseModel):
     window_s   how late an object may be listed and still be new
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     name: Name
     cron: Annotated[str, AfterValidator(_cron)]
     zone: Annotated[str, AfterValidator(_zone)] = "UTC"
@@ -51,7 +50,7 @@ class Plan(BaseModel):
     output: Prefix
     model: Filled
     task: PresetName = "inspection"
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = Field(default_factory=dict)
     max_usd: Usd | None = None
     catch_up: CatchUp = "latest"
     catch_up_limit: int = Field(default=10, ge=1, le=1000)
@@ -67,7 +66,7 @@ class Plan(BaseModel):
         return nominal + int.from_bytes(digest[:8], "big") % (self.jitter_s + 1)
 
 
-class Schedule(BaseModel):
+class Schedule(Noun):
     """`zeroshift/schedules/<name>.json`; times are seconds since the epoch.
 
     cursor     nominal time up to which everything is decided
@@ -76,8 +75,6 @@ class Schedule(BaseModel):
     last_job   the last job that it made
     missed     how many times were missed so far, by whatever cause
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
     plan: Plan
@@ -92,15 +89,13 @@ class Schedule(BaseModel):
     writes: tuple[str, ...] = ()
 
 
-class Run(BaseModel):
+class Run(Noun):
     """`zeroshift/schedule-runs/<name>/<id>.json`: one run, claimed by whoever made the object.
 
     by_hand     asked for by a user: it is beside the schedule's times
     keys        what it takes, as s3:// addresses; None: not yet decided
     watermark   the schedule's, once the job is there
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
     id: str

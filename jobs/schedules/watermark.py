@@ -7,20 +7,19 @@ most `window_s` older than the youngest that was ever seen, and remembers what l
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
+from jobs.noun import Noun
 from jobs.store.bucket import Found
 
 WINDOW_S = 86400.0
 
 
-class Watermark(BaseModel):
+class Watermark(Noun):
     """`latest`: the youngest time seen, None: nothing yet; `seen`: etag and time by key."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     latest: float | None = None
-    seen: dict[str, tuple[str, float]] = {}
+    seen: dict[str, tuple[str, float]] = Field(default_factory=dict)
 
 
 def news(mark: Watermark, listing: Iterable[Found], window_s: float) -> list[Found]:

@@ -6,6 +6,7 @@ The first step of a job's life. The same request twice is one job.
 import time
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from infra.catalogue.offers import Offer
 from jobs.addresses import Address, JobPaths
@@ -19,9 +20,11 @@ from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
 from jobs.submit.gates import budget_gate, code_gate, engine_gate, licence_gate, spent_gate
 from jobs.submit.planning import passed_over, plan_for, plans_for, spec_for
-from jobs.submit.quoting import Facts, JobQuote, cheaper, gather, quote_job
 from jobs.submit.residency import residency_gate
 from jobs.submit.task_check import check_task, with_schema
+
+if TYPE_CHECKING:
+    from jobs.submit.quoting import Facts, JobQuote
 from jobs.telling.outbox import check_webhook, post
 
 
@@ -126,12 +129,15 @@ def check_starts_nothing(settings: Settings, manifest: Manifest) -> None:
 
 
 def pass_gates(
-    store: Store, settings: Settings, manifest: Manifest, facts: Facts | None = None
+    store: Store, settings: Settings, manifest: Manifest, facts: "Facts | None" = None
 ) -> tuple[Checked, ...]:
     """Licence, code, residency, budget; `ManifestError` at the first that does not hold.
 
     `facts` are looked up when there is a budget and they are not given.
     """
+    # Half of what is slow to import here, and a server that starts asks for no price.
+    from jobs.submit.quoting import cheaper, gather, quote_job
+
     spec = facts.spec if facts else spec_for(store, manifest)
     checked = licence_gate(spec, settings.jurisdiction, manifest.acknowledge)
     checked += code_gate(spec, manifest.revision) + engine_gate(spec)
@@ -151,7 +157,9 @@ def pass_gates(
     return tuple(checked)
 
 
-def _places(settings: Settings, manifest: Manifest, quoted: JobQuote | None) -> list[Offer | None]:
+def _places(
+    settings: Settings, manifest: Manifest, quoted: "JobQuote | None"
+) -> list[Offer | None]:
     """The offers that the job may come to run on; of several that are named, all that can be."""
     if quoted is not None and len(manifest.hardware.offers) == 1:
         return [quoted.offer]

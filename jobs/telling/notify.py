@@ -16,10 +16,10 @@ from contextlib import suppress
 from typing import Any, Literal
 
 import httpx
-from pydantic import BaseModel, ConfigDict
 
 from jobs.addresses import notices_root
 from jobs.errors import Conflict
+from jobs.noun import Noun
 from jobs.store.bucket import Store
 from jobs.webhook_urls import check_url, shown
 
@@ -92,10 +92,8 @@ def sign(secret: bytes, event_id: str, timestamp: int, content: bytes) -> str:
     return "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode()
 
 
-class Notice(BaseModel):
+class Notice(Noun):
     """`zeroshift/notices/<event>.json`: the event was taken, and is not sent again."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     event_id: str
     kind: str

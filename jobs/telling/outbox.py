@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict
-
 from jobs.addresses import ROOT, Address, JobPaths
 from jobs.errors import ManifestError, NotFound, SettingsError, TemporaryError
 from jobs.manifest.manifest import Manifest
+from jobs.noun import Noun
 from jobs.record import Record, RecordFile
 from jobs.settings.api import Webhook
 from jobs.store.bucket import Store
@@ -36,10 +35,8 @@ class Notifier(Protocol):
 NotifierFor = Callable[[str], Notifier]
 
 
-class Letter(BaseModel):
+class Letter(Noun):
     """`zeroshift/outbox/<job>.json`; times in seconds since the epoch."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
     url: str

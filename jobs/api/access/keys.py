@@ -13,11 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from pydantic import BaseModel, ConfigDict
-
 from jobs.addresses import ROOT, Address
 from jobs.api.documents import Document
 from jobs.errors import NotFound, UserError
+from jobs.noun import Noun
 from jobs.store.bucket import Store
 
 Scope = Literal["submit", "read", "admin"]
@@ -26,10 +25,8 @@ HEAD = "zs_"
 FRESH_S = 5.0  # how long a revoked key may still work
 
 
-class Key(BaseModel):
+class Key(Noun):
     """`zeroshift/keys/<id>.json`; times in seconds since the epoch. `admin` may do everything."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1] = 1
     id: str

@@ -4,11 +4,10 @@ import hashlib
 import time
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from jobs.addresses import ROOT, Address
 from jobs.api.ids import checked_id
 from jobs.errors import NotFound
+from jobs.noun import Noun
 from jobs.store.bucket import Store
 from jobs.store.streams import PartWriter
 
@@ -16,10 +15,8 @@ HEAD = "file-"
 KIND = "application/jsonl"
 
 
-class File(BaseModel):
+class File(Noun):
     """`bytes` and `created_at` (seconds since the epoch) are named as OpenAI names them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     object: Literal["file"] = "file"

@@ -8,10 +8,9 @@ is one listing.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from jobs.addresses import ROOT, Address
 from jobs.api.documents import Document
+from jobs.noun import Noun
 from jobs.store.bucket import Store
 
 HEAD = "batch_"
@@ -28,11 +27,7 @@ Status = Literal[
 ENDED = ("failed", "completed", "expired", "cancelled")
 
 
-class _Noun(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class BatchError(_Noun):
+class BatchError(Noun):
     """Why the whole file was refused."""
 
     code: str
@@ -41,7 +36,7 @@ class BatchError(_Noun):
     param: str | None = None
 
 
-class Group(_Noun):
+class Group(Noun):
     """Requests that one job asks.
 
     job_id    None: no job came of it, and `problem` says why
@@ -56,12 +51,12 @@ class Group(_Noun):
     problem: str = ""
 
 
-class Usage(_Noun):
+class Usage(Noun):
     input_tokens: int = 0
     output_tokens: int = 0
 
 
-class Batch(_Noun):
+class Batch(Noun):
     """Times are whole seconds since the epoch, by the name that OpenAI gives them.
 
     intake    name under which the intake that counts has written; empty before

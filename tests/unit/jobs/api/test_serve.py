@@ -132,6 +132,18 @@ def test_it_answers_before_anything_slow_is_imported():
     subprocess.run([sys.executable, "-c", code], check=True, env=environ, timeout=120)
 
 
+def test_the_whole_app_is_made_without_what_only_jobs_need():
+    """Tables, pictures, prices and schemas come with the first job: the bar is 1.5 s to ready."""
+    code = (
+        "import sys\n"
+        "import jobs.api.app, jobs.cli.console, jobs.console, jobs.metrics\n"
+        "slow = {'pyarrow', 'numpy', 'PIL', 'jsonschema', 'jinja2', 'infra.planner.ask', 'ray'}\n"
+        "assert not slow & set(sys.modules), slow & set(sys.modules)\n"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environ, timeout=120)
+
+
 def test_other_hosts_are_refused_without_keys(here, capsys):
     with pytest.raises(SystemExit) as ended:
         command.serve(["--host", "0.0.0.0", "--port", "0"])

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from jobs.api.access.keys import create_key
 from jobs.api.app import make_app
-from jobs.console import console_router
+from jobs.console import CONSOLE
 from jobs.settings.api import Api
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
@@ -37,7 +37,7 @@ def settings(make_settings: Callable[..., Settings], model: str) -> Settings:
 
 @pytest.fixture
 def app(store: Store, settings: Settings) -> FastAPI:
-    return make_app(store, settings, more=(console_router(),))
+    return make_app(store, settings, more=CONSOLE)
 
 
 @pytest.fixture
