@@ -106,7 +106,12 @@ def test_ctrl_c_is_one_line_and_no_failure(served):
 
 def test_a_request_in_hand_is_answered_before_it_ends(served):
     process, port = served
-    lines = ("POST /v1/jobs HTTP/1.1", "Host: localhost", "Content-Length: 2", "Expect: 100-continue")
+    lines = (
+        "POST /v1/jobs HTTP/1.1",
+        "Host: localhost",
+        "Content-Length: 2",
+        "Expect: 100-continue",
+    )
     head = "\r\n".join((*lines, "", "")).encode()
     with socket.create_connection(("127.0.0.1", port), timeout=60) as caller:
         caller.sendall(head)
