@@ -7,6 +7,7 @@ slow. Threads that wait for a look are apart from those of the API.
 
 import asyncio
 import time
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 from fastapi import APIRouter, Request
@@ -15,7 +16,9 @@ from starlette.requests import ClientDisconnect
 
 from jobs.api.context import Here
 from jobs.api.problem import ApiError, documented
-from jobs.events.doors import Reply
+
+if TYPE_CHECKING:
+    from jobs.events.doors import Reply
 
 router = APIRouter(tags=["events"])
 BODY_S = 30.0  # for all of a body
@@ -32,16 +35,17 @@ class Arrived(BaseModel):
 async def events(request: Request, here: Here) -> Arrived:
     """Take the notification of a store: a bearer token, or a signature over time and body."""
     headers = dict(request.headers)
-    _check(here.doors.refuse(headers, time.time()))
+    doors = await to_thread.run_sync(here.doors)
+    _check(doors.refuse(headers, time.time()))
     body = await _body(request, here.settings.events.max_body_bytes)
     reply = await to_thread.run_sync(
-        here.doors.webhook, headers, body, time.time(), limiter=here.waiting_for_a_look
+        doors.webhook, headers, body, time.time(), limiter=here.waiting_for_a_look
     )
     _check(reply)
     return Arrived(message=reply.line, jobs=list(reply.jobs))
 
 
-def _check(reply: Reply | None) -> None:
+def _check(reply: "Reply | None") -> None:
     if reply is not None and reply.status >= 400:
         raise ApiError(reply.status, reply.line)
 

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel
 
-from jobs.addresses import Address, JobPaths
+from jobs.addresses import Address
 from jobs.api.access.guard import MayRead, MaySubmit
 from jobs.api.context import Context, Here
 from jobs.api.events import events_of, is_over
@@ -19,11 +19,12 @@ from jobs.api.paging import After, Limit, page_of
 from jobs.api.problem import ApiError, documented
 from jobs.closing.results import rows_of
 from jobs.control.cancelling import request_cancel
-from jobs.cost.receipt import receipt_of
 from jobs.manifest.manifest import Manifest
 from jobs.record import Record
 from jobs.states import State
-from jobs.submit.submission import Submitted, load_manifest, resolved, submit
+
+if TYPE_CHECKING:
+    from jobs.submit.submission import Submitted
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=documented(404))
 NDJSON = "application/x-ndjson"
@@ -74,9 +75,9 @@ async def create_job(
     return Created(job=submitted.record, created=submitted.created, warnings=submitted.warnings)
 
 
-def _submit(here: Context, body: bytes, key: str | None) -> Submitted:
+def _submit(here: Context, body: bytes, key: str | None) -> "Submitted":
     manifest = read_request(body, here.settings, key)
-    submitted = submit(here.store, here.settings, manifest)
+    submitted = here.submit(manifest)
     if not submitted.created and manifest.idempotency_key is not None:
         _check_same(here, submitted.record, manifest)
     return submitted
@@ -84,8 +85,9 @@ def _submit(here: Context, body: bytes, key: str | None) -> Submitted:
 
 def _check_same(here: Context, record: Record, manifest: Manifest) -> None:
     """One key for two requests is a mistake of the caller's, not the same request twice."""
-    there = load_manifest(here.store, JobPaths.of(here.bucket, record.job_id))
-    if there != resolved(manifest):
+    from jobs.submit.submission import resolved
+
+    if here.manifest_of(record.job_id) != resolved(manifest):
         raise ApiError(
             409,
             f"This idempotency key made job {record.job_id} of another manifest.",
@@ -160,6 +162,8 @@ def _rows(here: Context, record: Record) -> Iterator[bytes]:
 @router.get("/{job_id}/receipt", responses=documented(404))
 def job_receipt(job_id: JobId, here: Here, key: MayRead) -> JSONResponse:
     """What was asked, what came out and what it cost; amounts are decimal strings in USD."""
+    from jobs.cost.receipt import receipt_of  # with the bill; a server starts without
+
     record = here.shelf.load(checked_job(job_id))
     receipt = receipt_of(here.store, record)
     if receipt is None:

@@ -21,9 +21,10 @@ from infra.errors import UnknownGpu
 from infra.models.parameters import count_parameters
 from infra.models.spec import BITS_16, ModelSpec
 from jobs.cli.columns import print_columns, shown, yes_or_no
-from jobs.cli.lines import err, errors_as_lines, out, print_json
+from jobs.cli.lines import errors_as_lines, print_json
 from jobs.cli.own_rows import known_offers
 from jobs.cli.quick import parser_of
+from jobs.cli.terminal import err, out
 from jobs.errors import UserError
 
 GIB, BILLION = 2**30, 10**9

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from jobs.cli.lines import err
+from jobs.cli.terminal import err
 
 GAP = "  "
 

@@ -12,11 +12,13 @@ import typer
 
 from jobs.addresses import Address
 from jobs.cli import cost_checks, cost_export
-from jobs.cli.console import err, errors_as_lines, load_record, open_store, out, print_json
 from jobs.cli.cost_table import print_classes, print_csv, print_otherwise, print_report
 from jobs.cli.default_command import DefaultCommand
+from jobs.cli.lines import errors_as_lines, print_json
 from jobs.cli.policy import add_policy
+from jobs.cli.store import load_record, open_store
 from jobs.cli.summary import print_bill
+from jobs.cli.terminal import err, out
 from jobs.cost.comparison import AtEndpoint, at_endpoints, cheapest
 from jobs.cost.entry import Entry
 from jobs.cost.ledger import day_of, entries, entries_of

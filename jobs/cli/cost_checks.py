@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 from jobs.cli.columns import print_columns
-from jobs.cli.console import Exit, err, errors_as_lines, open_store, out, print_json
+from jobs.cli.lines import Exit, errors_as_lines, print_json
+from jobs.cli.store import open_store
+from jobs.cli.terminal import err, out
 from jobs.cost.entry import Entry
 from jobs.cost.invoice import read_invoice
 from jobs.cost.ledger import day_of, entries

@@ -11,7 +11,9 @@ from typing import Annotated
 
 import typer
 
-from jobs.cli.console import Exit, err, errors_as_lines, open_store
+from jobs.cli.lines import Exit, errors_as_lines
+from jobs.cli.store import open_store
+from jobs.cli.terminal import err
 from jobs.cost.focus import Focus, FocusRow
 from jobs.cost.focus_files import (
     csv_header,

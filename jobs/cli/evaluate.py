@@ -8,7 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from jobs.addresses import Address, JobPaths
-from jobs.cli.console import errors_as_lines, load_record, open_store, out, print_json
+from jobs.cli.lines import errors_as_lines, print_json
+from jobs.cli.store import load_record, open_store
+from jobs.cli.terminal import out
 from jobs.closing.evaluate import Report, evaluate
 from jobs.closing.results import rows_of
 from jobs.errors import UserError

@@ -11,17 +11,10 @@ from typing import Annotated
 import typer
 
 from jobs.addresses import Address
-from jobs.cli.console import (
-    end_like_ctrl_c,
-    err,
-    errors_as_lines,
-    load_record,
-    log_to_stderr,
-    open_store,
-    out,
-    print_json,
-)
+from jobs.cli.lines import end_like_ctrl_c, errors_as_lines, log_to_stderr, print_json
+from jobs.cli.store import load_record, open_store
 from jobs.cli.summary import print_clusters, print_jobs, print_summary
+from jobs.cli.terminal import err, out
 from jobs.closing.results import rows_of
 from jobs.clusters.fleet import cluster_records
 from jobs.control.cancelling import request_cancel

@@ -7,7 +7,9 @@ import typer
 from rich.table import Table
 
 from jobs.api.access.keys import all_keys, create_key, revoke_key
-from jobs.cli.console import err, errors_as_lines, open_store, out, print_json
+from jobs.cli.lines import errors_as_lines, print_json
+from jobs.cli.store import open_store
+from jobs.cli.terminal import err, out
 from jobs.errors import UserError
 
 app = typer.Typer()

@@ -1,4 +1,4 @@
-"""What every command shares and what needs no store: consoles, JSON, errors as one line.
+"""What every command shares and what needs no store: JSON, logs, errors as one line.
 
 It imports little, so that commands that only read the catalogue answer at once. stdout carries the
 result, and with --json nothing else; everything else goes to stderr.
@@ -16,12 +16,7 @@ from enum import IntEnum
 from types import FrameType
 from typing import Any, NoReturn
 
-from rich.console import Console
-
 from jobs.errors import NotFound, UserError, ZeroshiftError
-
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 class Exit(IntEnum):
@@ -33,6 +28,8 @@ class Exit(IntEnum):
 
 
 def fail(message: str, status: Exit) -> NoReturn:
+    from jobs.cli.terminal import err  # only here: most commands end well
+
     err.print(f"[bold red]error:[/] {_plain(message)}")
     sys.exit(status)
 

@@ -80,7 +80,7 @@ def _reader(name: str) -> Reader | None:
     """The reader of a model in a bucket: the one name for which a store is opened."""
     if not name.startswith("s3://"):
         return None
-    from jobs.cli.console import open_store
+    from jobs.cli.store import open_store
     from jobs.store.checkpoint import reader_in
 
     return reader_in(open_store(check=False)[1], name)

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from jobs.cli.columns import print_columns
-from jobs.cli.console import err, errors_as_lines, open_store, out, print_json
+from jobs.cli.lines import errors_as_lines, print_json
+from jobs.cli.store import open_store
+from jobs.cli.terminal import err, out
 from jobs.errors import SettingsError, ZeroshiftError
 from jobs.policy.arrivals import NAMES, read_trace
 from jobs.policy.costs import CostModel, assumed

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from jobs.cli.columns import print_columns, shown
-from jobs.cli.lines import err, out
+from jobs.cli.terminal import err, out
 from jobs.plurals import counted
 
 LABEL = 16  # columns

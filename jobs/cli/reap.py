@@ -12,7 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from infra.clusters import make_sweeper
-from jobs.cli.console import Exit, err, errors_as_lines, open_store, out, print_json
+from jobs.cli.lines import Exit, errors_as_lines, print_json
+from jobs.cli.store import open_store
+from jobs.cli.terminal import err, out
 from jobs.clusters.reaper import Reaped, Reaper
 
 app = typer.Typer()

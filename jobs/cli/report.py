@@ -6,10 +6,13 @@ from typing import Annotated
 import typer
 
 from jobs.addresses import Address, JobPaths
-from jobs.cli.console import errors_as_lines, load_record, open_store, out
+from jobs.cli.lines import errors_as_lines
+from jobs.cli.store import load_record, open_store
+from jobs.cli.terminal import out
 from jobs.cost.receipt import read_receipt
 from jobs.errors import NotFound, UserError
-from jobs.report import PAGE, Write, write_report
+from jobs.report.page import PAGE
+from jobs.report.write import Write, write_report
 
 app = typer.Typer()
 

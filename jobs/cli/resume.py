@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from jobs.addresses import JobPaths
-from jobs.cli.console import err, errors_as_lines, load_record, open_store, out
+from jobs.cli.lines import errors_as_lines
+from jobs.cli.store import load_record, open_store
+from jobs.cli.terminal import err, out
 from jobs.control import presence
 from jobs.control.resume import budget_of, new_budget, resume
 from jobs.submit.submission import load_manifest

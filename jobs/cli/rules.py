@@ -6,7 +6,8 @@ import typer
 
 from jobs.addresses import Address
 from jobs.cli.columns import print_columns
-from jobs.cli.lines import errors_as_lines, escaped, out, print_json
+from jobs.cli.lines import errors_as_lines, escaped, print_json
+from jobs.cli.terminal import out
 from jobs.events.rules import Hit, hit
 from jobs.settings.settings import Settings, load_settings
 

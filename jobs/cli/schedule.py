@@ -11,7 +11,9 @@ import typer
 from pydantic import ValidationError
 
 from jobs.cli.columns import print_columns, yes_or_no
-from jobs.cli.console import err, errors_as_lines, open_store, out, print_json
+from jobs.cli.lines import errors_as_lines, print_json
+from jobs.cli.store import open_store
+from jobs.cli.terminal import err, out
 from jobs.errors import UserError
 from jobs.problems import one_line, problems_of
 from jobs.schedules.due import upcoming

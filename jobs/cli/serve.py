@@ -5,11 +5,13 @@ import logging
 import os
 import sys
 import threading
+import time
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from jobs.api.doorstep import roots_of
 from jobs.api.serving import HIGHEST_PORT, Server
 from jobs.cli.lines import end_like_ctrl_c, errors_as_lines, log_to_stderr
 from jobs.cli.quick import joined, parser_of
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from jobs.store.bucket import Store
 
 HOST, PORT = "127.0.0.1", 8321
+HEAD_START_S = 0.05  # for who waits at the door: what is imported next would slow the answer down
 
 
 def serve(arguments: Sequence[str]) -> None:
@@ -39,6 +42,9 @@ def serve(arguments: Sequence[str]) -> None:
                 log_to_stderr()
                 audit_to_stderr()
                 app = _app(store, settings, local)
+                server.doorstep.open(app, roots_of(app))
+                time.sleep(HEAD_START_S)
+                _add_pages(app)
             server.doorstep.open(app)
             try:
                 _tell(_greeting(server, settings, has_keys, asked.work))
@@ -50,6 +56,7 @@ def serve(arguments: Sequence[str]) -> None:
 @contextmanager
 def _all_kept() -> Iterator[None]:
     """Without the collector: what is imported stays, and looking it through takes a tenth."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # found by reading all packages
     gc.disable()
     try:
         yield
@@ -70,7 +77,7 @@ def audit_to_stderr() -> None:
 def _opened(local: bool) -> "tuple[Settings, Store, bool]":
     """Settings, store, and whether there are keys; `UserError` when there must be some."""
     from jobs.api.access.keys import all_keys
-    from jobs.cli.console import open_store
+    from jobs.cli.store import open_store
 
     settings, store = open_store()
     has_keys = bool(all_keys(store, settings.bucket))
@@ -84,9 +91,15 @@ def _opened(local: bool) -> "tuple[Settings, Store, bool]":
 
 def _app(store: "Store", settings: "Settings", local: bool) -> Any:
     from jobs.api.app import make_app
+
+    return make_app(store, settings, is_local=local, registry_of=_registry_of)
+
+
+def _add_pages(app: Any) -> None:
+    from jobs.api.app import add_routes
     from jobs.console import CONSOLE
 
-    return make_app(store, settings, is_local=local, registry_of=_registry_of, more=CONSOLE)
+    add_routes(app, CONSOLE)
 
 
 def _registry_of(store: "Store", settings: "Settings") -> "CollectorRegistry":

@@ -9,21 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from jobs.addresses import JobPaths
-from jobs.cli.console import (
-    Exit,
-    end_like_ctrl_c,
-    err,
-    errors_as_lines,
-    exit_for,
-    fail,
-    log_to_stderr,
-    open_store,
-    out,
-    print_json,
-)
+from jobs.cli.lines import Exit, end_like_ctrl_c, errors_as_lines, fail, log_to_stderr, print_json
 from jobs.cli.progress import JobProgress
 from jobs.cli.quote import print_quote, say
+from jobs.cli.store import exit_for, open_store
 from jobs.cli.summary import print_summary
+from jobs.cli.terminal import err, out
 from jobs.control import presence
 from jobs.control.controller import Controller
 from jobs.cost.receipt import receipt_of

@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 
-from jobs.addresses import JobPaths
 from jobs.api.ids import checked_job
 from jobs.api.problem import ApiError
 from jobs.console.guard import Submitting
@@ -16,7 +15,6 @@ from jobs.control.cancelling import request_cancel
 from jobs.control.resume import new_budget, resume
 from jobs.manifest.manifest import Manifest, default_output
 from jobs.record import Record
-from jobs.submit.submission import load_manifest, submit
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 Stamp = Annotated[str, Form(pattern=r"^[0-9a-f]{6,32}$")]
@@ -38,7 +36,7 @@ def go_on(
     here = viewer.context
     here.shelf.load(checked_job(job_id))
     budget = new_budget(max_usd.strip()) if max_usd.strip() else None
-    manifest = load_manifest(here.store, JobPaths.of(here.bucket, job_id))
+    manifest = here.manifest_of(job_id)
     resume(here.store, here.settings, job_id, manifest, budget, time.time())
     return RedirectResponse(f"/jobs/{job_id}", 303, HEADERS)
 
@@ -52,8 +50,8 @@ def again(viewer: Submitting, job_id: str, stamp: Stamp) -> Response:
         raise ApiError(
             409, f"{job_id} is {record.state.value}: it can run again when it has ended."
         )
-    manifest = load_manifest(here.store, JobPaths.of(here.bucket, job_id))
-    submitted = submit(here.store, here.settings, same_again(manifest, record, stamp))
+    manifest = here.manifest_of(job_id)
+    submitted = here.submit(same_again(manifest, record, stamp))
     return RedirectResponse(f"/jobs/{submitted.record.job_id}", 303, HEADERS)
 
 

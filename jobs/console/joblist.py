@@ -21,11 +21,10 @@ from jobs.control.resume import budget_of
 from jobs.cost.projection import projected_usd
 from jobs.cost.receipt import receipt_of
 from jobs.errors import NotFound
-from jobs.policy.expected import expected_window_s
 from jobs.record import Record
-from jobs.report import PAGE, summary
+from jobs.report import summary
+from jobs.report.page import PAGE
 from jobs.states import State
-from jobs.submit.submission import load_manifest
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 MOST = 100  # jobs on a page
@@ -90,6 +89,8 @@ def _sampled(viewer: Viewer, job_id: str) -> dict[str, Any]:
 
 
 def _seen(viewer: Viewer, record: Record) -> dict[str, Any]:
+    from jobs.policy.expected import expected_window_s  # with the planner; a server starts without
+
     store, now = viewer.context.store, time.time()
     idle_s = expected_window_s(viewer.context.settings)
     receipt = receipt_of(store, record) if record.state.ended else None
@@ -121,7 +122,7 @@ def _unused(receipt: Mapping[str, Any]) -> list[str]:
 def _budget(viewer: Viewer, record: Record) -> Decimal | None:
     here = viewer.context
     with suppress(NotFound):
-        return budget_of(record, load_manifest(here.store, JobPaths.of(here.bucket, record.job_id)))
+        return budget_of(record, here.manifest_of(record.job_id))
     return None
 
 

@@ -18,8 +18,7 @@ from jobs.console.pages import HEADERS, PageRoute
 from jobs.cost.receipt import receipt_of
 from jobs.errors import NotFound
 from jobs.record import Record
-from jobs.report import PAGE
-from jobs.report.page import parts_of, render
+from jobs.report.page import PAGE, parts_of, render
 from jobs.report.pictures import CHUNKS, KIND
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

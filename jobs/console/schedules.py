@@ -26,7 +26,6 @@ from jobs.schedules.due import upcoming
 from jobs.schedules.files import ScheduleFile, runs, schedules
 from jobs.schedules.fires import find_zone
 from jobs.schedules.schedule import Run, Schedule
-from jobs.schedules.scheduler import Scheduler
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 NEXT, LAST = 5, 10  # times that are shown, and runs
@@ -95,6 +94,8 @@ def resume(viewer: Submitting, name: str) -> Response:
 @router.post("/schedules/{name}/run")
 def run_now(viewer: Submitting, name: str) -> Response:
     """What became of it stands first among the runs."""
+    from jobs.schedules.scheduler import Scheduler  # with all that makes a job
+
     here, owner = viewer.context, f"{socket.gethostname()}-{os.getpid()}"
     file = _file(viewer, name)
     try:

@@ -12,7 +12,3 @@
 Nothing here decodes a picture: the worker keeps small ones (`jobs.thumbs`). The page is written
 when the job closes, with the bill so far; `finish_report` puts the final bill into it.
 """
-
-from jobs.report.write import PAGE, Write, finish_report, write_report
-
-__all__ = ["PAGE", "Write", "finish_report", "write_report"]

@@ -12,8 +12,9 @@ from jobs.cost.receipt import read_receipt, receipt_of
 from jobs.errors import TemporaryError
 from jobs.order import Order
 from jobs.record import Record
+from jobs.report.page import PAGE
 from jobs.report.pictures import CHUNKS, KIND
-from jobs.report.write import PAGE, finish_report, write_report
+from jobs.report.write import finish_report, write_report
 from jobs.store.bucket import Store
 from jobs.store.fence import Fence
 

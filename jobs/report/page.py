@@ -23,6 +23,7 @@ from jobs.report.templates import make_environment
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+PAGE = "report.html"  # beside the results
 ROWS_A_BLOCK = 500  # parsed one block at a time, so that a browser is never busy for long
 SCRIPTS = ("data.js", "filters.js", "picture.js", "gallery.js", "viewer.js", "start.js")
 # No text of a user's can hold these: its `<` is escaped everywhere.

@@ -15,13 +15,13 @@ from jobs.order import Marker, Order
 from jobs.record import RecordFile
 from jobs.report.entries import MOST_ROWS, Entries, Entry
 from jobs.report.facets import facets
-from jobs.report.page import data_blocks, parts_of, render
+from jobs.report.page import PAGE, data_blocks, parts_of, render
 from jobs.report.pictures import Chunks, Place
 from jobs.report.summary import steps
 from jobs.store.bucket import Store
 from jobs.thumbs import unpack
 
-PAGE, KIND = "report.html", "text/html; charset=utf-8"
+KIND = "text/html; charset=utf-8"
 Write = Callable[[str, bytes, str], object]  # a name, its bytes and their kind
 
 

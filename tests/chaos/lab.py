@@ -39,7 +39,7 @@ BROKEN = {50: b"", 133: b"<Error>AccessDenied</Error>", 271: b"\x89PNG\r\n\x1a\n
 SKEW_S = 5.0  # that the reaper allows for
 CONTROLLER = """
 import signal, sys, threading
-from jobs.cli.console import open_store
+from jobs.cli.store import open_store
 from jobs.cli.lines import log_to_stderr
 from jobs.control.controller import Controller
 stop = threading.Event()

@@ -13,8 +13,8 @@ from pathlib import Path
 from infra.clusters.base import Cluster, ClusterSpec
 from infra.clusters.fake import FakeCluster, FakeSweeper
 from jobs.addresses import Address, JobPaths
-from jobs.cli.console import open_store
 from jobs.cli.lines import log_to_stderr
+from jobs.cli.store import open_store
 from jobs.commit import commit, make_commit
 from jobs.control.controller import Controller
 from jobs.order import Attempt, Order, PinnedInput

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 BUCKET, PICTURES, LEASE_S = "factory", 120, 6.0
 CONTROLLER = """
-from jobs.cli.console import open_store
+from jobs.cli.store import open_store
 from jobs.control.controller import Controller
 settings, store = open_store()
 Controller(store, settings, engine="fake").once()

@@ -34,7 +34,7 @@ CONTROLLER = f"""
 import sys
 from dataclasses import replace
 from infra.clusters import make_cluster
-from jobs.cli.console import open_store
+from jobs.cli.store import open_store
 from jobs.control.controller import Controller
 settings, store = open_store()
 def make(provider, spec, folder):

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobs.report import PAGE, write_report
+from jobs.report.page import PAGE
+from jobs.report.write import write_report
 from jobs.rows import ImageFacts, Row
 from jobs.store.bucket import Store
 from tests.finished_jobs import finished_job, inspected

@@ -179,6 +179,7 @@ class BatchWork:
 
     def _found(self, batch: Batch, group: Group) -> Group:
         """With its job, when a process ended between making it and telling of it."""
+
         place = BatchPaths(self._bucket, batch.id).manifest(batch.intake, group.number)
         made = job_id(resolved(parse_manifest(self._store.read(place), "request")))
         with suppress(NotFound):
@@ -186,6 +187,7 @@ class BatchWork:
         return group
 
     def _submitted(self, batch: Batch, group: Group) -> Group:
+
         place = BatchPaths(self._bucket, batch.id).manifest(batch.intake, group.number)
         try:
             manifest = parse_manifest(self._store.read(place), "request")

@@ -136,7 +136,7 @@ def here(
     monkeypatch.chdir(tmp_path)
     # A client takes a tenth of a second to make: only one to another place is made anew.
     monkeypatch.setattr(
-        "jobs.cli.console.Store", lambda to: store if to == store.options else Store(to)
+        "jobs.cli.store.Store", lambda to: store if to == store.options else Store(to)
     )
     logger, handler = logging.getLogger("zeroshift"), signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(logger, "handlers", [])

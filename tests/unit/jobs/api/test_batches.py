@@ -324,11 +324,11 @@ def test_who_could_not_submit_does_not_take_the_job_of_who_could(
     batch_id = batch_of(line("a", body()))
 
     def overtaken(*_):
-        monkeypatch.setattr("jobs.api.batch.work.submit", submit)
+        monkeypatch.setattr("jobs.submit.submission.submit", submit)
         BatchWork(store, settings).advance(batch_id)
         raise AccessDenied("not us")
 
-    monkeypatch.setattr("jobs.api.batch.work.submit", overtaken)
+    monkeypatch.setattr("jobs.submit.submission.submit", overtaken)
     work.round()
     assert see(batch_id)["job_ids"] == list(all_jobs(store, bucket))
     assert len(see(batch_id)["job_ids"]) == 1

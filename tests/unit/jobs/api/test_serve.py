@@ -157,7 +157,7 @@ def test_the_whole_app_is_made_without_what_only_jobs_need():
     """Tables, pictures, prices and schemas come with the first job: the bar is 1.5 s to ready."""
     code = (
         "import sys\n"
-        "import jobs.api.app, jobs.cli.console, jobs.console, jobs.metrics\n"
+        "import jobs.api.app, jobs.cli.store, jobs.console, jobs.metrics\n"
         "slow = {'pyarrow', 'numpy', 'PIL', 'jsonschema', 'jinja2', 'infra.planner.ask', 'ray'}\n"
         "assert not slow & set(sys.modules), slow & set(sys.modules)\n"
     )

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from jobs.api.access.keys import create_key
-from jobs.api.app import make_app
+from jobs.api.app import add_routes, make_app
 from jobs.console import CONSOLE
 from jobs.settings.settings import Settings
 from jobs.store.bucket import Store
@@ -23,7 +23,9 @@ HOST = "http://127.0.0.1"
 
 @pytest.fixture
 def app(store: Store, settings: Settings) -> FastAPI:
-    return make_app(store, settings, more=CONSOLE)
+    app = make_app(store, settings)
+    add_routes(app, CONSOLE)
+    return app
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from infra.clusters.base import NodeInterval
 from jobs.addresses import ledger_root
-from jobs.api.app import make_app
+from jobs.api.app import add_routes, make_app
 from jobs.cluster_record import ClusterFile, ClusterRecord
 from jobs.console import CONSOLE
 from jobs.console.month import Month, month_of
@@ -131,7 +131,8 @@ def test_budgets_stand_with_what_is_spent_of_each(store, bucket, make_settings, 
         Budget(usd=Decimal(2), label="line=4", per="day", kind="soft"),
         Budget(usd=Decimal(5), label="line=5"),
     )
-    app = make_app(store, make_settings(budgets=budgets), more=CONSOLE)
+    app = make_app(store, make_settings(budgets=budgets))
+    add_routes(app, CONSOLE)
     now_entry("line-4-0123456789ab", "2.5", {"line": "4"})
     text = TestClient(app, base_url="http://127.0.0.1").get("/costs").text
     row = re.compile(r"([^>]+ per \w+) <.*?<td[^>]*>([\d.]+ of [\d.]+ USD[^<]*)<", re.DOTALL)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobs.report import write_report
+from jobs.report.write import write_report
 from jobs.store.bucket import Store
 from tests.finished_jobs import finished_job
 

@@ -7,8 +7,9 @@ import pytest
 
 from jobs.addresses import Address
 from jobs.errors import Conflict, StoreUnavailable
-from jobs.report import PAGE, closing
+from jobs.report import closing
 from jobs.report.closing import report_at_close
+from jobs.report.page import PAGE
 from jobs.report.summary import money
 from jobs.states import State
 from jobs.store.fence import Fence

@@ -5,7 +5,8 @@ import json
 import re
 
 from jobs.addresses import Address
-from jobs.report import PAGE, finish_report, write_report
+from jobs.report.page import PAGE
+from jobs.report.write import finish_report, write_report
 from tests.finished_jobs import finished_job, inspected
 
 

@@ -1,40 +1,12 @@
-"""What commands share that work with a store: opening it, and finding a job in it.
-
-The rest of what commands share, which needs no store, is in `jobs.cli.lines` and can be had from
-here as well.
-"""
+"""What commands share that work with a store: opening it, and finding a job in it."""
 
 from jobs.addresses import JobPaths
-from jobs.cli.lines import (
-    Exit,
-    end_like_ctrl_c,
-    err,
-    errors_as_lines,
-    fail,
-    log_to_stderr,
-    out,
-    print_json,
-)
+from jobs.cli.lines import Exit
 from jobs.errors import NotFound
 from jobs.record import Record, RecordFile
 from jobs.settings.settings import Settings, load_settings
 from jobs.states import State
 from jobs.store.bucket import Store, StoreOptions
-
-__all__ = [
-    "Exit",
-    "end_like_ctrl_c",
-    "err",
-    "errors_as_lines",
-    "exit_for",
-    "fail",
-    "load_record",
-    "log_to_stderr",
-    "open_store",
-    "out",
-    "print_json",
-    "store_options",
-]
 
 
 def exit_for(state: State) -> Exit:
