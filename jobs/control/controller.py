@@ -164,6 +164,8 @@ class Controller:
                 door()
             except ZeroshiftError as error:
                 log.error("doors: %s", error)
+            except Exception:  # of ours: it keeps neither the other door nor the queue shut
+                log.exception("doors: will look again")
 
     def run(self, job_id: str) -> Record | None:
         """Claim and run a job; None when it can't be claimed, or was lost.
