@@ -90,11 +90,11 @@ def test_where_a_meter_runs_in_hours_more_nodes_can_be_cheaper():
 def test_a_deadline_that_no_number_of_nodes_meets_is_said_with_the_nodes_tried():
     reason = refusal(replace(OFFER, max_nodes=3), images=10**6, deadline_s=1000)
     assert reason.startswith("misses the deadline: ")
-    assert reason.endswith(" s at the slow end, 3 nodes")
+    assert reason.endswith(" s at the slow end, nodes: 3")
 
 
 def test_more_nodes_than_pictures_are_never_tried():
-    assert refusal(images=2, deadline_s=10).endswith(", 2 nodes")
+    assert refusal(images=2, deadline_s=10).endswith(", nodes: 2")
 
 
 @settings(deadline=None)

@@ -144,6 +144,14 @@ def test_an_input_that_is_no_object_of_a_bucket_is_refused(
             parse_manifest(json.dumps({"inputs": inputs, "model": model}), "m.json")
 
 
+def test_an_index_that_begins_with_an_url_is_refused_at_once(
+    store: Store, bucket: str, submitted: Callable[..., Record]
+) -> None:
+    store.write(Address(bucket, "a.jsonl"), b'{"key": "http://169.254.169.254/latest/"}\n')
+    with pytest.raises(ManifestError, match=r"line 1 is .*169.254.169.254.*allowed: "):
+        submitted(inputs={"index": f"s3://{bucket}/a.jsonl"})
+
+
 def test_a_line_of_an_index_that_names_an_url_is_refused(
     store: Store,
     bucket: str,
@@ -151,7 +159,8 @@ def test_a_line_of_an_index_that_names_an_url_is_refused(
     controller: Callable[..., Controller],
     load: Callable[[Record], Record],
 ) -> None:
-    store.write(Address(bucket, "a.jsonl"), b'{"key": "http://169.254.169.254/latest/"}\n')
+    lines = f'{{"key": "s3://{bucket}/a.png"}}\n{{"key": "http://169.254.169.254/latest/"}}\n'
+    store.write(Address(bucket, "a.jsonl"), lines.encode())
     record = submitted(inputs={"index": f"s3://{bucket}/a.jsonl"})
     controller().once()
     ended = load(record)
