@@ -113,8 +113,7 @@ class Decoder:
 
     def _start(self) -> Connection:
         """Not by `multiprocessing`, which would import the parent's main module: Ray, and vLLM."""
-        if self._closed:
-            raise ShardFailed("the decoders are closed")
+        self._refuse_when_closed()
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
@@ -125,12 +124,21 @@ class Decoder:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-        self._connection = Connection(ours.detach())
+        self._connection = connection = Connection(ours.detach())
         with suppress(EOFError, OSError):
-            if self._connection.poll(START_S) and self._connection.recv_bytes() == b"ready":
-                return self._connection
+            if (
+                connection.poll(START_S)
+                and connection.recv_bytes() == b"ready"
+                and not self._closed
+            ):
+                return connection
         self.end()
+        self._refuse_when_closed()  # by another thread, meanwhile
         raise ShardFailed("a decoder process does not start")
+
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise ShardFailed("the decoders are closed")
 
     def _how_it_ended(self) -> int:
         code = 0

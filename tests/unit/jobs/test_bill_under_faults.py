@@ -109,7 +109,7 @@ def travel(store, bucket, make_settings, make_manifest, put_pictures, workshop, 
     """Sends a job of its own down a way; answers its record at the end, and its claims that had
     a worker."""
     for wait in ("way_back.capacity_s", "way_back.wait_s", "run.notice_s"):
-        monkeypatch.setattr(f"jobs.{wait}", lambda before: 0.0)
+        monkeypatch.setattr(f"jobs.control.{wait}", lambda before: 0.0)
     put_pictures(4)
     most = {"max_setbacks": 20, "max_preemptions": 20, "max_no_capacity_s": 600}
     settings = make_settings("3600", offers=(SPARE,), shard_size=2, idle_window_s=5, **most)

@@ -62,7 +62,7 @@ def every_kind(base: type) -> set[type]:
 def test_every_error_that_a_store_translates_to_has_been_thought_of():
     of_the_store = {errors.ZeroshiftError, errors.TemporaryError, errors.RowsSpooled}
     elsewhere = {errors.ManifestError, errors.SettingsError, errors.IllegalMove}
-    elsewhere |= {errors.JobFailed, errors.RowsMissing}
+    elsewhere |= {errors.JobFailed, errors.RowsMissing, errors.Unreadable}
     known = of_the_store | elsewhere | set(OF_THE_KEY) | set(OF_THE_STORE)
     ours = {kind for kind in every_kind(errors.ZeroshiftError) if kind.__module__ == "jobs.errors"}
     assert ours == known

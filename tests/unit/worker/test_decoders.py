@@ -19,6 +19,7 @@ from tests.evil_families import SMALL, Evil
 from worker.errors import PictureError, ShardFailed
 from worker.pictures import Decoders, Limits, Prepared, prepare
 from worker.pictures.budget import Budget, Share
+from worker.pictures.decoder import Decoder
 
 QUICK = Limits(decode_s=1.0)
 
@@ -167,3 +168,20 @@ def test_a_share_is_raised_and_never_held_twice():
         share.raise_to(90)
         share.raise_to(100)
     assert budget.take(100) == 100
+
+
+def test_a_decoder_that_is_closed_while_it_starts_leaves_no_process(monkeypatch):
+    started = []
+
+    class ClosedMeanwhile(subprocess.Popen):
+        def __init__(self, *args, **more):
+            super().__init__(*args, **more)
+            started.append(self)
+            decoder.close()
+
+    monkeypatch.setattr("worker.pictures.decoder.subprocess.Popen", ClosedMeanwhile)
+    decoder = Decoder(512)
+    with pytest.raises(ShardFailed, match="closed"):
+        decoder.do(None, None)
+    assert started[0].poll() is not None
+    assert decoder.pid is None
