@@ -8,9 +8,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from jobs.errors import Conflict, NotFound, TemporaryError, Unreadable, UserError, ZeroshiftError
-from jobs.problems import problems_in, shown_path
+from jobs.problems import Problem, problems_in, shown_path
 
 log = logging.getLogger("zeroshift")
 RETRY_AFTER_S = "5"
@@ -73,6 +74,7 @@ def translate_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(RequestValidationError, _of_validation)
     app.add_exception_handler(ZeroshiftError, _of_ours)
+    app.add_exception_handler(ClientDisconnect, _of_gone)
     app.add_exception_handler(Exception, _of_bug)
 
 
@@ -86,13 +88,30 @@ async def _of_http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers) if error.headers else None
     param, code = getattr(error, "param", None), getattr(error, "code", None)
-    return problem(error.status_code, str(error.detail), param, code, headers)
+    return problem(error.status_code, _unread(error) or str(error.detail), param, code, headers)
+
+
+def _unread(error: HTTPException) -> str | None:
+    """What was wrong with a body of which FastAPI says only that it could not be parsed."""
+    match None if isinstance(error, ApiError) else error.__cause__:
+        case UnicodeDecodeError():
+            return "the body is not UTF-8 text; allowed: a JSON object"
+        case RecursionError():
+            return "the body is nested too deeply"
+        case ValueError():  # Python reads no integer of more than some thousand digits
+            return "the body has a number of too many digits"
+    return None
 
 
 async def _of_validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    first = problems_in([_within(item) for item in error.errors()], _body_of(request))[0]
+    first = first_problem(request, error)
     return problem(400, str(first), shown_path(first.where) or None, "invalid_value")
+
+
+def first_problem(request: Request, error: RequestValidationError) -> Problem:
+    """What is wrong with a request, in the words of a manifest's or a setting's mistakes."""
+    return problems_in([_within(item) for item in error.errors()], _body_of(request))[0]
 
 
 def _within(item: dict[str, Any]) -> dict[str, Any]:
@@ -100,6 +119,9 @@ def _within(item: dict[str, Any]) -> dict[str, Any]:
     if item["type"] == "json_invalid":
         said = str(item.get("ctx", {}).get("error", "")).lower()
         return {**item, "loc": (), "msg": f"the body is not JSON: {said}; allowed: a JSON object"}
+    if item["loc"] == ("body",) and isinstance(item["input"], bytes):  # it was not read as JSON
+        said = "Content-Type: allowed: application/json, and a JSON object as the body"
+        return {**item, "loc": (), "type": "json_invalid", "msg": said}
     return {**item, "loc": tuple(item["loc"][1:])}
 
 
@@ -122,6 +144,11 @@ async def _of_ours(request: Request, error: Exception) -> JSONResponse:
         headers = {"Retry-After": RETRY_AFTER_S}
         return problem(503, "The store does not answer.", code="unavailable", headers=headers)
     return problem(502, "The store refuses a request of ours.", code="store_refused")
+
+
+async def _of_gone(request: Request, error: Exception) -> JSONResponse:
+    """Nobody reads it; it keeps the log and the count of faults free of who hung up."""
+    return problem(400, "the sender went before its body was there")
 
 
 async def _of_bug(request: Request, error: Exception) -> JSONResponse:

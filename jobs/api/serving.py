@@ -88,6 +88,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=128)
+    except UnicodeError as error:  # no name of a host can be so long
+        raise UserError(f"{host}: no name of a host; see --host") from error
     except OSError as error:
         why = "the port is taken" if error.errno == errno.EADDRINUSE else str(error)
         raise UserError(f"{host}:{port}: {why}; see --host and --port") from error

@@ -18,7 +18,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from jobs.api.problem import ApiError
+from jobs.api.problem import ApiError, first_problem
 from jobs.console.guard import NotSignedIn, Viewer, set_cookie
 from jobs.errors import (
     AccessDenied,
@@ -122,7 +122,7 @@ class PageRoute(APIRoute):
             except NotSignedIn as error:
                 return _to_sign_in(request, error.was)
             except RequestValidationError as error:
-                return _problem(request, 400, str(error.errors()[0]["msg"]))
+                return _problem(request, 400, str(first_problem(request, error)))
             except HTTPException as error:
                 return _problem(request, error.status_code, str(error.detail))
             except ZeroshiftError as error:

@@ -1,6 +1,6 @@
 """What a run of a schedule asks, and whether its runs can ever be jobs."""
 
-from jobs.addresses import Address
+from jobs.addresses import ROOT, Address
 from jobs.errors import UserError
 from jobs.manifest.manifest import Budget, Inputs, Manifest, overlap
 from jobs.schedules.schedule import Run, Schedule, run_id
@@ -42,8 +42,16 @@ def refuse_jobs(settings: Settings, schedule: Schedule) -> None:
         raise UserError(
             f"output {plan.output} overlaps prefix {plan.prefix}; allowed: places apart"
         )
+    _refuse_own_places(settings, schedule)
     keys = (f"{plan.prefix}1.jpg",)
     run = Run(
         id=run_id(now), schedule=plan.name, nominal=now, owner="", claimed_until=now, keys=keys
     )
     plan_for(request_of(settings, schedule, run), settings)
+
+
+def _refuse_own_places(settings: Settings, schedule: Schedule) -> None:
+    for what, text in (("prefix", schedule.plan.prefix), ("output", schedule.plan.output)):
+        place = Address.parse(text)
+        if place.bucket == settings.bucket and place.key.startswith(ROOT):
+            raise UserError(f"{what}: {text} is Zeroshift's own; allowed: outside of {ROOT}")

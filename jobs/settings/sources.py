@@ -46,6 +46,8 @@ def read_variables(settings: type[BaseSettings], environ: Mapping[str, str]) -> 
         group = re.search(r'field "(\w+)"', str(error))
         variable = PREFIX + (group[1].upper() if group else "")
         raise SettingsError(f"environment: {variable}: not JSON; allowed: an object") from error
+    except RecursionError as error:
+        raise SettingsError("environment: a variable is nested too deeply") from error
 
 
 def given_as(keys: Sequence[str], environ: Mapping[str, str]) -> str | None:
@@ -76,6 +78,8 @@ def read_file(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file}: not UTF-8 text at byte {error.start}") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{file}: not TOML: {error}") from error
+    except RecursionError as error:
+        raise SettingsError(f"{file}: nested too deeply") from error
     except ValueError as error:  # Python reads no integer of more than some thousand digits
         raise SettingsError(
             f"{file}: found a number of too many digits; allowed: up to 4300"

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from jobs.errors import SettingsError
+from jobs.problems import problems_in
 from jobs.settings.settings import Settings
 from jobs.settings.sources import FILE, PREFIX
 
@@ -26,7 +28,9 @@ INTRODUCTION = (
 
 
 def settings_template(bucket: str | None = None) -> str:
-    """The file's text; with `bucket`, that one setting is set."""
+    """The file's text; with `bucket`, that one setting is set: `SettingsError` if it can't be."""
+    if bucket is not None:
+        _check("bucket", bucket)
     lines = [*_comment(INTRODUCTION)]
     for name, field in Settings.model_fields.items():
         group = field.annotation
@@ -35,6 +39,14 @@ def settings_template(bucket: str | None = None) -> str:
         else:
             lines += _setting(name, field, bucket if name == "bucket" else None)
     return "\n".join(lines) + "\n"
+
+
+def _check(name: str, value: str) -> None:
+    try:
+        TypeAdapter(Settings.__annotations__[name]).validate_python(value)
+    except ValidationError as error:
+        said = problems_in([{**item} for item in error.errors(include_url=False)], None)
+        raise SettingsError(f"{name}: {said[0]}") from error
 
 
 def _settings(group: type[BaseModel]) -> Iterator[str]:

@@ -86,8 +86,10 @@ def _check(form: Upload) -> None:
     if form.filename is None:
         raise ApiError(400, "Missing required parameter: 'file'.", "file")
     purpose = form.fields.get("purpose")
+    if purpose is None:
+        raise ApiError(400, "Missing required parameter: 'purpose'; allowed: 'batch'.", "purpose")
     if purpose != "batch":
-        raise ApiError(400, f"purpose: found {str(purpose)[:40]!r}; allowed: 'batch'.", "purpose")
+        raise ApiError(400, f"purpose: found {purpose[:40]!r}; allowed: 'batch'.", "purpose")
 
 
 def _kept(here: Context, form: Upload, file_id: str) -> File:

@@ -209,3 +209,8 @@ def test_a_watch_that_is_terminated_takes_its_leave(run, store, bucket, monkeypa
     monkeypatch.setattr("jobs.control.controller.Controller._work", terminated)
     assert "error: interrupted" in run("watch", status=130).stderr
     assert presence.present(store, bucket) == []
+
+
+def test_init_with_a_bucket_that_can_not_be_writes_nothing(run, here):
+    assert "allowed: a bucket's name alone" in one_error(run("init", "--bucket", "a b", status=2))
+    assert not (here / "zeroshift.toml").exists()

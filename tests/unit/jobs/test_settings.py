@@ -180,3 +180,20 @@ def flat(model: BaseModel, head: str = "") -> list[tuple[str, object]]:
         inner = flat(value, f"{head}{name}.") if isinstance(value, BaseModel) else None
         found += inner if inner is not None else [(f"{head}{name}", value)]
     return found
+
+
+@pytest.mark.parametrize("where", ["file", "environment"])
+def test_settings_that_are_nested_too_deeply_are_one_line(tmp_path, where):
+    deep = "[" * 30_000
+    if where == "file":
+        write(tmp_path, f"rules = {deep}")
+        line = complaint(BUCKET, tmp_path)
+    else:
+        line = complaint({**BUCKET, "ZEROSHIFT_RULES": deep}, tmp_path)
+    assert "nested too deeply" in line
+
+
+@pytest.mark.parametrize("bucket", ["a bad one", "s3://b", "a/b", " ", ""])
+def test_no_template_has_a_bucket_that_would_not_load(bucket):
+    with pytest.raises(SettingsError, match=r"bucket: found .*; allowed: a bucket's name alone"):
+        settings_template(bucket)

@@ -216,3 +216,13 @@ def test_too_many_requests_are_told_to_wait(local, app):
 def _token(browser, job: str) -> str:
     page = browser.get(f"/jobs/{job}").text
     return page.partition('name="token" value="')[2].partition('"')[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [({}, "key: missing"), ({"key": "a" * 501}, "allowed: at most 500 characters")],
+)
+def test_a_form_that_can_not_be_is_told_in_our_words(visitor, data, said):
+    answer = visitor().post("/login", data=data, headers={"Origin": HOST})
+    assert answer.status_code == 400
+    assert said in answer.text

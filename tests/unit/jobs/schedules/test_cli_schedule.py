@@ -155,3 +155,12 @@ def test_next_goes_on_from_what_is_decided(add, cli, store, bucket):
     [first] = json.loads(cli("next", "night", "-n", "1", "--json").stdout)
     assert first["utc"] == "2040-01-01T01:30:00+00:00"
     assert "2040-01-01 01:30" in cli("list").stdout
+
+
+@pytest.mark.parametrize("which", ["--prefix", "--output"])
+def test_a_schedule_over_what_is_our_own_is_refused(cli, model, which):
+    given = {"--prefix": "cam/", "--output": "out/"} | {which: "zeroshift/jobs/"}
+    options = [each for pair in given.items() for each in pair]
+    refused = cli("add", "a", "--cron", "0 0 * * *", "--model", model, *options)
+    assert refused.exit_code == 2
+    assert "zeroshift/jobs/ is Zeroshift's own; allowed: outside of zeroshift/" in refused.stderr
