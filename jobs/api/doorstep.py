@@ -41,8 +41,8 @@ class Doorstep:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
-        if self._app is None and scope["path"] == "/healthz" and scope["method"] == "GET":
-            await _say(send, 200, BODY, HEADERS)
+        if self._app is None and scope["path"] == "/healthz" and scope["method"] in ("GET", "HEAD"):
+            await _say(send, 200, BODY, HEADERS)  # of which HEAD's sender gets the headers alone
             return
         await _passed(self._begun)
         if _root(scope["path"]) not in self._roots:

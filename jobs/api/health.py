@@ -15,12 +15,14 @@ class Health(BaseModel):
     status: str = "ok"
 
 
+@router.head("/healthz", include_in_schema=False)  # balancers ask so
 @router.get("/healthz")
 def healthz() -> Health:
     """The process answers."""
     return Health()
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", responses={503: documented()[400]})
 async def readyz(here: Here) -> Health:
     """The store answers too."""

@@ -5,7 +5,7 @@ a plan or a list, or than a server that answers.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 
 USER_ERROR, INTERRUPTED = 2, 130
@@ -19,13 +19,22 @@ QUICK = {
 
 def main() -> None:
     """The entry point `zeroshift`."""
+    guarded(_run)
+
+
+def _run() -> None:
     name, *arguments = sys.argv[1:] or [""]
+    if name in QUICK:
+        getattr(import_module(QUICK[name]), name)(arguments)
+    else:
+        import_module("jobs.cli.commands").app()
+
+
+def guarded(act: Callable[[], object]) -> None:
+    """Run a command: what can go wrong around it is a line and an exit status, too."""
     try:
         _refuse_broken_text(sys.argv[1:])
-        if name in QUICK:
-            getattr(import_module(QUICK[name]), name)(arguments)
-        else:
-            import_module("jobs.cli.commands").app()
+        act()
     except KeyboardInterrupt:  # of the imports, too, before there is a console
         sys.stderr.write("interrupted\n")
         sys.exit(INTERRUPTED)

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from jobs.addresses import JobPaths
-from jobs.cli.lines import Exit, end_like_ctrl_c, errors_as_lines, fail, log_to_stderr, print_json
+from jobs.cli.lines import Exit, end_like_ctrl_c, errors_as_lines, fail, print_json
+from jobs.cli.main import guarded
 from jobs.cli.progress import JobProgress
 from jobs.cli.quote import print_quote, say
 from jobs.cli.store import exit_for, open_store
@@ -163,14 +164,7 @@ def _say_ended(store: Store, record: Record, as_json: bool) -> None:
 
 def main() -> None:
     """The entry point `submit-job`."""
-    try:
-        app()
-    except KeyboardInterrupt:
-        err.print("interrupted")
-        sys.exit(Exit.INTERRUPTED)
-
-
-__all__ = ["app", "log_to_stderr", "main"]
+    guarded(app)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,10 @@ class Unknown:
 Event = ObjectEvent | TestEvent | Unknown
 
 
+class _Odd(ValueError):
+    """A field is not what it should be; says so in words that fit behind "record with"."""
+
+
 def parse(body: str | bytes) -> tuple[Event, ...]:
     """The events of a message, at least one; never an error."""
     try:
@@ -96,8 +100,14 @@ def _parse_all(documents: list[Any], envelopes: int) -> tuple[Event, ...]:
 def _read(how: Callable[[dict[str, Any]], ObjectEvent], record: Any) -> Event:
     try:
         event = how(record)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        return Unknown(f"record without what it must have: {type(error).__name__}: {error}"[:200])
+    except KeyError as error:
+        return Unknown(f"record without {str(error.args[0])[:40]!r}")
+    except UnicodeDecodeError:
+        return Unknown("record whose key is not UTF-8")
+    except _Odd as error:
+        return Unknown(f"record with {error}")
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        return Unknown("record whose fields are not of the kinds that S3, EventBridge and R2 send")
     if not event.bucket or not event.key:
         return Unknown("record without bucket or key")
     return event
@@ -160,8 +170,11 @@ def _of_r2(document: dict[str, Any]) -> ObjectEvent:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{str(value)[:40]!r} is no text")
-    value.encode()  # half of a surrogate pair is in no key
+        raise _Odd(f"{str(value)[:40]!r} where a text should be")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise _Odd("half of a surrogate pair, which is in no key") from error
     return value
 
 

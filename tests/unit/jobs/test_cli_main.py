@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from jobs.cli import main
+from jobs.cli import main, submit
 
 
 @pytest.mark.parametrize("command", ["serve", "plan", "keys", "schedule", "nothing"])
@@ -14,6 +14,14 @@ def test_an_argument_that_is_not_utf_8_is_one_line(monkeypatch, capsys, command)
         main.main()
     assert ended.value.code == 2
     assert capsys.readouterr().err == "error: argument 3, 'caf\\udce9': not UTF-8 text\n"
+
+
+def test_submit_job_has_the_same_door(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["submit-job", "caf\udce9.json"])
+    with pytest.raises(SystemExit) as ended:
+        submit.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "error: argument 1, 'caf\\udce9.json': not UTF-8 text\n"
 
 
 def _in_a_class():

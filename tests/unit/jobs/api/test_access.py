@@ -308,3 +308,10 @@ def test_there_is_no_key_without_a_scope(store, bucket):
     with pytest.raises(NotFound):
         revoke_key(store, bucket, "abc", 1.0)
     assert list(store.list(Address(bucket, ""))) == []
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_balancers_that_ask_by_head_get_the_same_answer(client, path):
+    asked, headed = client.get(path), client.head(path)
+    assert (headed.status_code, headed.content) == (asked.status_code, b"") == (200, b"")
+    assert headed.headers["content-length"] == str(len(asked.content))

@@ -36,6 +36,7 @@ def test_who_asks_before_there_is_an_app_is_answered_when_it_is_there(server, ap
     with ThreadPoolExecutor() as pool:
         early = pool.submit(get, server, "/v1/jobs")
         assert get(server, "/healthz").json() == {"status": "ok"}
+        assert httpx.head(f"{server.url}/healthz", timeout=60).status_code == 200
         assert not early.done()
         server.doorstep.open(app)
         assert early.result().json() == "jobs"
