@@ -51,7 +51,7 @@ def watch(served: Served, look: Callable[..., Any], ask: Callable[[], str], rows
     from playwright.sync_api import expect
 
     page = look(f"{served.url}/", viewport={"width": 1280, "height": 3000})
-    expect(page.get_by_text("No jobs.")).to_be_visible()
+    expect(page.get_by_text("No jobs yet.")).to_be_visible()
     watched = Watched(ask())
     page.get_by_role("link", name=watched.job).click(timeout=60_000)
     page.locator(".headline").wait_for()
