@@ -87,7 +87,7 @@ def serving(folder: Path) -> Iterator[Served]:
             **os.environ,
             "ZEROSHIFT_BUCKET": BUCKET,
             "ZEROSHIFT_ENDPOINT_URL": str(store.options.endpoint_url),
-            "ZEROSHIFT_IDLE_WINDOW_S": "5",
+            "ZEROSHIFT_IDLE_WINDOW_S": "30",  # for who is slow to ask next
             "ZEROSHIFT_POLL_S": "0.5",
             "ZEROSHIFT_SHARD_SIZE": "4",
             "ZEROSHIFT_WEBHOOK__URL": address,

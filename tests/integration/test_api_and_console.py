@@ -1,8 +1,8 @@
 """The doors, nothing faked behind them: OpenAI's own client and a browser at one `zeroshift serve`
 that raises real Ray and vLLM with the bundled model. One cluster works all of it, and goes.
 
-In this order, whatever order the tests are in: a job is watched in the console, a batch runs, one
-is cancelled while the example of the docs waits behind it, the cluster rests.
+In this order, whatever order the tests are in: a job is watched in the console, a batch runs, then
+the example of the docs with a key, and the cluster rests.
 """
 
 import json
@@ -21,15 +21,12 @@ from demo.batch import shots
 from infra.clusters.local.processes import FLEET_TAG, tagged
 from jobs.cluster_record import known_fleet
 from jobs.clusters.fleet import cluster_records
-from tests.batch_lines import line
 from tests.browser import has_chromium, looking
 from tests.integration.asked_for_real import (
-    FORM,
     INBOX,
     MODEL,
     TASK,
     Done,
-    body,
     client_of,
     created,
     ended,
@@ -41,7 +38,7 @@ from tests.integration.watched_for_real import Watched, watch
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-PICTURES, MANY = 20, 120
+PICTURES = 20
 ORDER = ["Queued", "Planning", "Provisioning", "Running", "Finalizing", "Completed with errors"]
 
 
@@ -54,16 +51,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-# What is asked, all at once: the cluster never goes for want of a job
+# What is asked at once
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A job, a batch, and one that is to be cancelled as it runs."""
+    """A job and a batch."""
 
     job: str
     batch: Any
-    long_batch: Any
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +67,10 @@ def asked(served: Served) -> Asked:
     wanted = {"name": "night", "inputs": {"prefix": str(INBOX)}, "model": MODEL}
     answer = httpx.post(f"{served.url}/v1/jobs", json=wanted, timeout=60)
     assert answer.status_code == 201, answer.text
-    same = body(str(INBOX / next(shots(1, 710_000)).name), response_format=FORM)
-    many = "\n".join(line(f"n-{n}", same) for n in range(MANY))
     with client_of(served) as client:
         assert [each.id for each in client.models.list()] == [MODEL]
         batch = created(client, "\n".join(lines().values()))
-        return Asked(answer.json()["job"]["job_id"], batch, created(client, many))
+        return Asked(answer.json()["job"]["job_id"], batch)
 
 
 # A job in the console
@@ -187,7 +181,7 @@ def test_a_file_with_a_line_that_is_no_json_is_refused_as_a_whole(served: Served
     assert (found.output, found.errors) == ({}, {})
 
 
-# With a key: the example of the docs, and a batch that is cancelled as it runs
+# With a key: the example of the docs
 
 
 @pytest.fixture(scope="module")
@@ -203,22 +197,7 @@ def example(served: Served, done: Done) -> Iterator["subprocess.Popen[str]"]:
 
 
 @pytest.fixture(scope="module")
-def cancelled(served: Served, asked: Asked, example: Any) -> Done:
-    batch = asked.long_batch
-    with client_of(served) as client:
-
-        def is_behind() -> bool:
-            newest = client.batches.list().data[0]
-            return newest.id != batch.id and newest.in_progress_at is not None
-
-        served.until(is_behind)  # the next one is in the queue
-        served.until(lambda: client.batches.retrieve(batch.id).request_counts.completed)
-        assert client.batches.cancel(batch.id).status == "cancelling"
-        return ended(served, client, batch)
-
-
-@pytest.fixture(scope="module")
-def explained(example: "subprocess.Popen[str]", cancelled: Done) -> list[str]:
+def explained(example: "subprocess.Popen[str]") -> list[str]:
     """What the example has said."""
     said, wrong = example.communicate(timeout=PATIENCE_S)
     assert example.returncode == 0, wrong
@@ -229,13 +208,6 @@ def test_the_example_of_the_docs_runs_as_it_stands_there(explained: list[str]) -
     first, *verdicts = explained
     assert first == f"completed {len(verdicts)} of {len(verdicts)}"
     assert {each.split()[1] for each in verdicts} <= {"ok", "defective"}
-
-
-def test_a_batch_that_is_cancelled_keeps_what_was_answered(cancelled: Done) -> None:
-    assert cancelled.batch.status == "cancelled"
-    assert cancelled.output.keys() | cancelled.errors.keys() == {f"n-{n}" for n in range(MANY)}
-    assert 0 < len(cancelled.output) < MANY
-    assert {each["error"]["code"] for each in cancelled.errors.values()} == {"batch_cancelled"}
 
 
 # And nothing stays
